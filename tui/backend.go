@@ -1,0 +1,59 @@
+package tui
+
+import (
+	"context"
+
+	"corral/sessions"
+)
+
+// Backend is everything the dashboard needs from outside. It is handed in; the dashboard knows no sockets.
+type Backend interface {
+	SessionService
+	Watcher
+	Attacher
+}
+
+// SessionService changes sessions. Every call has a deadline and may block until then; none is made from Update or View.
+type SessionService interface {
+	Create(ctx context.Context, r sessions.CreateRequest) (sessions.Session, error)
+	Restart(ctx context.Context, id sessions.ID) (sessions.Session, error)
+	Stop(ctx context.Context, id sessions.ID) (sessions.Session, error)
+	Close(ctx context.Context, id sessions.ID) (sessions.Session, error)
+	Update(ctx context.Context, id sessions.ID, r sessions.UpdateRequest) (sessions.Session, error)
+	Remove(ctx context.Context, id sessions.ID, force bool) error
+	Events(ctx context.Context, id sessions.ID) ([]sessions.Event, error)
+	// Directories returns the directories on the node whose path begins with prefix, for completion; at most 50.
+	Directories(ctx context.Context, prefix string) ([]string, error)
+}
+
+// Watcher follows the list of sessions.
+type Watcher interface {
+	// Watch calls change for a snapshot and then every change, and link whenever the connection's state changes, until
+	// ctx ends. It reconnects by itself; a new snapshot follows each reconnect. Both are called from one goroutine.
+	Watch(ctx context.Context, change func(sessions.Change), link func(sessions.Link))
+}
+
+// Attacher opens streams.
+type Attacher interface {
+	// Attach opens a stream that reconnects by itself until it is closed or ends for good. It returns at once.
+	Attach(id sessions.ID, o sessions.StreamOptions, h sessions.StreamHandler) Stream
+}
+
+// Stream is one viewer's connection to a session. No method blocks.
+type Stream interface {
+	// Send queues terminal input. It reports false when the input was dropped: not connected, or the queue is full.
+	Send(p []byte) bool
+	// Paste queues a paste, taken whole or refused whole.
+	Paste(p []byte) bool
+	// Resize tells the size of the viewer's pane.
+	Resize(cols, rows int)
+	// Own takes the keyboard, Release gives it back.
+	Own()
+	Release()
+	// Resync asks for a fresh restore.
+	Resync()
+	// Wake makes a waiting reconnect start at once (after a suspend, on focus).
+	Wake()
+	// Close ends the stream and waits for its goroutines.
+	Close()
+}
