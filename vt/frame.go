@@ -22,14 +22,14 @@ type Attr uint16
 
 // The attributes, by their SGR numbers.
 const (
-	Bold      Attr = 1 << iota // 1
-	Faint                      // 2
-	Italic                     // 3
-	Blink                      // 5
-	Reverse                    // 7
-	Hidden                     // 8
-	Strike                     // 9
-	Overline                   // 53
+	Bold     Attr = 1 << iota // 1
+	Faint                     // 2
+	Italic                    // 3
+	Blink                     // 5
+	Reverse                   // 7
+	Hidden                    // 8
+	Strike                    // 9
+	Overline                  // 53
 )
 
 // Underline is the kind of underline, by its number in SGR 4:n.
