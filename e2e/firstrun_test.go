@@ -1,0 +1,228 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"corral/e2e/harness"
+	"corral/sessions"
+)
+
+const prefix = "\x1c" // ctrl+\
+
+// newSession makes a shell session through the dashboard's dialog and gives it the keyboard.
+func newSession(c *harness.Corral, d *harness.Term, title string) sessions.Session {
+	c.T.Helper()
+	d.Type("n")
+	d.WaitFor("New session", "Title")
+	d.Type(title + "\r")
+	d.WaitFor(title)
+	var made sessions.Session
+	c.Eventually(harness.Soon, func() error {
+		for _, s := range c.List() {
+			if s.Title == title && s.State != sessions.Starting {
+				made = s
+				return nil
+			}
+		}
+		return fmt.Errorf("no session %q", title)
+	})
+	return made
+}
+
+// quit leaves the dashboard by its key and checks the farewell.
+func quit(c *harness.Corral, d *harness.Term, farewell string) {
+	c.T.Helper()
+	d.Type("q")
+	if code := d.Exit(); code != 0 {
+		c.T.Fatalf("the dashboard ended with %d", code)
+	}
+	last := strings.TrimSpace(d.Screen())
+	if !strings.Contains(last, farewell) || !strings.Contains(last, "corral") || strings.Contains(last, "\n") {
+		c.T.Fatalf("the farewell is not one line that says %q and how to come back: %q", farewell, last)
+	}
+}
+
+// TestMainJobFirstRun is what a new user does, from an empty home: make a session, type into it, leave, come back.
+func TestMainJobFirstRun(t *testing.T) {
+	t.Parallel()
+	leave := map[string]func(c *harness.Corral, d *harness.Term){
+		"quit": func(c *harness.Corral, d *harness.Term) {
+			d.Type(prefix)
+			quit(c, d, "1 session")
+		},
+		"hangup": func(_ *harness.Corral, d *harness.Term) { d.Hangup() },
+	}
+	for name, leave := range leave {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := harness.New(t)
+			d := c.Dashboard(120, 40)
+			d.WaitFor("no sessions")
+			s := newSession(c, d, "first")
+			d.Type("\r")
+			d.WaitFor("$")
+			d.Type("echo $((40+2))\r")
+			d.WaitFor("\n", "42")
+			leave(c, d)
+
+			d = c.Dashboard(120, 40)
+			d.WaitFor("first", "42")
+			if now := c.Session(s.ID); now.State != sessions.Detached && now.State != sessions.Running {
+				t.Errorf("after coming back the session is %s", now.State)
+			}
+			quit(c, d, "1 session")
+		})
+	}
+}
+
+// TestMainJobLostAndRestarted kills the tmux server under an open dashboard: the session turns RECOVERABLE there, R
+// brings it back under the same id with a fresh process, x stops it after a confirmation.
+func TestMainJobLostAndRestarted(t *testing.T) {
+	t.Parallel()
+	c := harness.New(t)
+	dir := filepath.Join(c.Dir, "work")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s := c.Create("--title", "lost", "--cwd", dir)
+	old := c.PanePID(s.ID)
+	d := c.Dashboard(80, 24)
+	d.WaitFor("lost", "$")
+	c.Kill("tmux")
+	d.WaitFor("RECOVERABLE")
+	d.Type("R")
+	d.WaitGone("RECOVERABLE")
+	again := c.WaitState(s.ID, harness.Soon, sessions.Detached, sessions.Running)
+	if again.Title != s.Title || again.CWD != dir {
+		t.Errorf("restarted as %q in %s, want %q in %s", again.Title, again.CWD, s.Title, dir)
+	}
+	pid := c.PanePID(s.ID)
+	if pid == old {
+		t.Error("the process is the old one")
+	}
+	c.Eventually(harness.Soon, func() error {
+		if cwd, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid)); err != nil || cwd != dir {
+			return fmt.Errorf("the new process is in %q (%v), want %s", cwd, err, dir)
+		}
+		return nil
+	})
+	d.WaitFor("$")
+
+	d.Type("x")
+	d.WaitFor("lost", "y")
+	d.Type("y")
+	c.WaitState(s.ID, harness.Soon, sessions.Stopped)
+	d.WaitFor("STOPPED")
+	d.Type("?")
+	d.WaitFor("Keys")
+	d.Type("\x1b")
+	quit(c, d, "")
+}
+
+// TestMainJobSwitching moves the selection by keys: the pane follows at once.
+func TestMainJobSwitching(t *testing.T) {
+	t.Parallel()
+	c := harness.New(t)
+	for _, title := range []string{"alpha", "beta", "gamma"} {
+		s := c.Create("--title", title, "--cwd", c.Home)
+		c.OK("send", string(s.ID), "echo this-is-"+title, "--enter")
+	}
+	d := c.Dashboard(200, 50)
+	d.WaitFor("alpha", "beta", "gamma")
+	seen := func(title string) { d.WaitFor("\nthis-is-"+title, title) }
+	_ = seen
+	d.Type("g")
+	d.WaitFor("this-is-alpha")
+	for _, step := range []struct{ key, want string }{
+		{"j", "beta"}, {"j", "gamma"}, {"k", "beta"}, {"\x1b[A", "alpha"}, {"\x1b[B", "beta"}, {"G", "gamma"},
+	} {
+		d.Type(step.key)
+		d.WaitFor("this-is-" + step.want)
+	}
+	quit(c, d, "3 sessions")
+}
+
+// TestMainJobTooSmall checks that a terminal that is too small gets a polite line and recovers.
+func TestMainJobTooSmall(t *testing.T) {
+	t.Parallel()
+	c := harness.New(t)
+	c.Create("--title", "room", "--cwd", c.Home)
+	d := c.Dashboard(30, 8)
+	d.WaitFor("40")
+	d.Resize(80, 24)
+	d.WaitFor("room", "$")
+	d.Resize(20, 5)
+	d.WaitGone("room")
+	d.Resize(120, 40)
+	d.WaitFor("room", "$")
+	quit(c, d, "1 session")
+}
+
+// TestMainJobTerminalRestored checks the user's terminal after each way out: the last bytes leave the alternate screen
+// and switch every mode off.
+func TestMainJobTerminalRestored(t *testing.T) {
+	t.Parallel()
+	c := harness.New(t)
+	c.Create("--title", "modes", "--cwd", c.Home)
+	for _, way := range []struct {
+		name string
+		out  func(d *harness.Term)
+	}{
+		{"quit", func(d *harness.Term) { d.Type("q") }},
+		{"SIGTERM", func(d *harness.Term) { _ = syscall.Kill(d.PID(), syscall.SIGTERM) }},
+		{"SIGHUP", func(d *harness.Term) { _ = syscall.Kill(d.PID(), syscall.SIGHUP) }},
+		{"SIGINT", func(d *harness.Term) { _ = syscall.Kill(d.PID(), syscall.SIGINT) }},
+	} {
+		d := c.Dashboard(80, 24)
+		d.WaitFor("modes")
+		way.out(d)
+		d.Exit()
+		tail := d.Tail(400)
+		left := strings.LastIndex(tail, "\x1b[?1049l")
+		if left < 0 {
+			t.Errorf("%s: the alternate screen is not left: %q", way.name, tail)
+			continue
+		}
+		for _, mode := range []string{"1000", "1002", "1003", "1004", "1006", "2004"} {
+			if off := strings.LastIndex(tail, "\x1b[?"+mode+"l"); off < left {
+				t.Errorf("%s: mode %s is not switched off after the alternate screen: %q", way.name, mode, tail)
+			}
+		}
+		if strings.LastIndex(tail, "\x1b[?25h") < strings.LastIndex(tail, "\x1b[?25l") {
+			t.Errorf("%s: the cursor stays hidden: %q", way.name, tail)
+		}
+	}
+}
+
+// TestMainJobAttach drives the raw, full-screen attach and its way back.
+func TestMainJobAttach(t *testing.T) {
+	t.Parallel()
+	c := harness.New(t)
+	s := c.Create("--title", "raw", "--cwd", c.Home)
+	a := c.Dashboard(100, 30, "attach", "raw")
+	a.WaitFor("$")
+	a.Type("echo $((6*7))-there\r")
+	a.WaitFor("42-there")
+	c.WaitState(s.ID, harness.Soon, sessions.Running)
+	c.Eventually(harness.Soon, func() error {
+		out, err := c.Tmux("display-message", "-p", "-t", "=cr-"+string(s.ID)+":", "#{window_width}x#{window_height}")
+		if err != nil || out != "100x30" {
+			return fmt.Errorf("the window is %s (%v), want the attached terminal's 100x30", out, err)
+		}
+		return nil
+	})
+	a.Type(prefix)
+	if code := a.Exit(); code != 0 {
+		t.Errorf("detaching ended with %d", code)
+	}
+	c.WaitState(s.ID, 10*time.Second, sessions.Detached)
+	if strings.Contains(a.Tail(200), "\x1b[?1049h") {
+		t.Error("the terminal is left in the alternate screen")
+	}
+}
