@@ -95,3 +95,24 @@ func (c *Corral) printLogs() {
 		c.T.Logf("--- %s\n%s", filepath.Base(l), b)
 	}
 }
+
+// Roles counts this Corral's processes by role: server, runtime, recorder and tmux (its server, not its clients).
+func (c *Corral) Roles() map[string]int {
+	out := map[string]int{}
+	for _, p := range c.processes() {
+		fields := strings.Fields(p.args)
+		if len(fields) < 2 {
+			continue
+		}
+		switch {
+		case fields[0] == c.bin:
+			switch fields[1] {
+			case "server", "runtime", "recorder":
+				out[fields[1]]++
+			}
+		case filepath.Base(fields[0]) == "tmux" && !strings.Contains(p.args, "attach"):
+			out["tmux"]++
+		}
+	}
+	return out
+}

@@ -348,3 +348,17 @@ func (c *Corral) Transitions(id sessions.ID) []string {
 	}
 	return out
 }
+
+// Start starts a verb that stays, as `server --foreground`, in the background; the end of the test ends it.
+func (c *Corral) Start(args ...string) *exec.Cmd {
+	c.T.Helper()
+	cmd := c.Cmd(context.Background(), args...)
+	if err := cmd.Start(); err != nil {
+		c.T.Fatal(err)
+	}
+	c.T.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		_ = cmd.Wait()
+	})
+	return cmd
+}
