@@ -1,0 +1,2 @@
+// Package httpapi serves the runtime's API on its unix socket.
+package httpapi
