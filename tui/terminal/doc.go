@@ -1,0 +1,2 @@
+// Package terminal owns the user's terminal.
+package terminal
