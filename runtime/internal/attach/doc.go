@@ -1,0 +1,2 @@
+// Package attach owns the viewers of a node.
+package attach
