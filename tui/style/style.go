@@ -55,7 +55,6 @@ type Theme struct {
 	Failure  lipgloss.Style // a toast about an error
 	Dialog   lipgloss.Style // the frame round a dialog
 	Danger   lipgloss.Style // the same round one that ends something
-	Cursor   lipgloss.Style // the cursor in a text field
 
 	tones [Busy + 1]lipgloss.Style
 }
@@ -101,7 +100,6 @@ func New(dark bool, colors Colors) *Theme {
 		Banner:   p.fg(hueWaiting).Reverse(true).Bold(true),
 		Toast:    p.fg(hueAccent),
 		Failure:  p.fg(hueBad).Bold(true),
-		Cursor:   p.plain().Reverse(true),
 	}
 	frame := p.plain().Border(lipgloss.RoundedBorder()).Padding(0, 1)
 	t.Dialog = p.borderFG(frame, hueAccent)

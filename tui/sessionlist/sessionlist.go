@@ -1,0 +1,244 @@
+// Package sessionlist is the list of sessions at the left of the dashboard: grouped by project, oldest first within one,
+// so that a row never jumps when a state changes. The selection is an id, not a row: it stays when rows come and go, and
+// moves to the neighbour when its session vanishes.
+//
+// A Pane is used from the dashboard's loop only. It draws visible rows only.
+package sessionlist
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/charmbracelet/lipgloss"
+	"github.com/charmbracelet/x/ansi"
+
+	"corral/sessions"
+	"corral/tui/status"
+	"corral/tui/style"
+)
+
+// wordsFrom is the width from which rows carry the state's word beside its mark. Below it only eight cells would be left
+// for a title; the header of the pane has the word, too.
+const wordsFrom = 22
+
+// Pane is the list.
+type Pane struct {
+	theme    *style.Theme
+	sessions []sessions.Session // in the order shown
+	rows     []row
+	selected sessions.ID
+	top      int // first row shown
+	w, h     int
+	focused  bool
+}
+
+// row is one line: a session, or the heading of a project.
+type row struct {
+	session int // index into sessions, -1 for a heading
+	project string
+}
+
+// New returns an empty list.
+func New(theme *style.Theme) *Pane { return &Pane{theme: theme, focused: true} }
+
+// SetTheme changes the styles.
+func (p *Pane) SetTheme(t *style.Theme) { p.theme = t }
+
+// SetSize tells the size of the area in cells.
+func (p *Pane) SetSize(w, h int) {
+	p.w, p.h = max(w, 0), max(h, 0)
+	p.follow()
+}
+
+// SetFocus says whether the list has the keyboard.
+func (p *Pane) SetFocus(f bool) { p.focused = f }
+
+// Set replaces the sessions. When the selected one is gone its neighbour is selected; the first one when there was none.
+func (p *Pane) Set(all []sessions.Session) {
+	was := p.index(p.selected)
+	p.sessions = slices.Clone(all)
+	slices.SortFunc(p.sessions, func(a, b sessions.Session) int {
+		return cmp.Or(
+			cmp.Compare(a.Project, b.Project),
+			a.CreatedAt.Compare(b.CreatedAt),
+			cmp.Compare(a.ID, b.ID),
+		)
+	})
+	p.rows = p.rows[:0]
+	project := ""
+	for i, s := range p.sessions {
+		if s.Project != project {
+			project = s.Project
+			p.rows = append(p.rows, row{session: -1, project: project})
+		}
+		p.rows = append(p.rows, row{session: i})
+	}
+	if p.index(p.selected) < 0 {
+		p.selected = ""
+		if n := len(p.sessions); n > 0 {
+			p.selected = p.sessions[min(max(was, 0), n-1)].ID
+		}
+	}
+	p.follow()
+}
+
+// Selected returns the selected session.
+func (p *Pane) Selected() (sessions.Session, bool) { return p.Session(p.selected) }
+
+// Session returns the session with the given id.
+func (p *Pane) Session(id sessions.ID) (sessions.Session, bool) {
+	if i := p.index(id); i >= 0 {
+		return p.sessions[i], true
+	}
+	return sessions.Session{}, false
+}
+
+// Sessions returns all sessions in the order shown. The caller must not change them.
+func (p *Pane) Sessions() []sessions.Session { return p.sessions }
+
+// Select selects a session, if it is there.
+func (p *Pane) Select(id sessions.ID) bool {
+	if p.index(id) < 0 {
+		return false
+	}
+	p.selected = id
+	p.follow()
+	return true
+}
+
+// Move selects the session delta rows further down, stopping at the ends.
+func (p *Pane) Move(delta int) {
+	if n := len(p.sessions); n > 0 {
+		p.selected = p.sessions[min(max(p.index(p.selected)+delta, 0), n-1)].ID
+		p.follow()
+	}
+}
+
+// First and Last select the ends of the list.
+func (p *Pane) First() { p.Move(-len(p.sessions)) }
+
+// Last selects the last session.
+func (p *Pane) Last() { p.Move(len(p.sessions)) }
+
+// At returns the session shown in line y of the area.
+func (p *Pane) At(y int) (sessions.ID, bool) {
+	i := p.top + y - 1 // line 0 is the heading
+	if y < 1 || y >= p.h || i >= len(p.rows) || p.rows[i].session < 0 {
+		return "", false
+	}
+	return p.sessions[p.rows[i].session].ID, true
+}
+
+func (p *Pane) index(id sessions.ID) int {
+	return slices.IndexFunc(p.sessions, func(s sessions.Session) bool { return s.ID == id })
+}
+
+// follow scrolls as little as possible to show the selected row, and its project's heading when it is the first below
+// it.
+func (p *Pane) follow() {
+	visible := p.h - 1
+	if visible <= 0 {
+		p.top = 0
+		return
+	}
+	at := slices.IndexFunc(p.rows, func(r row) bool {
+		return r.session >= 0 && p.sessions[r.session].ID == p.selected
+	})
+	if at >= 0 {
+		first := at
+		if at > 0 && p.rows[at-1].session < 0 {
+			first--
+		}
+		p.top = min(p.top, first)
+		p.top = max(p.top, at-visible+1)
+	}
+	p.top = max(min(p.top, len(p.rows)-visible), 0)
+}
+
+// View returns the lines of the area: a heading, then the rows, each exactly as wide as the area.
+func (p *Pane) View() []string {
+	if p.w == 0 || p.h == 0 {
+		return nil
+	}
+	lines := make([]string, 0, p.h)
+	lines = append(lines, p.heading())
+	for i := p.top; i < len(p.rows) && len(lines) < p.h; i++ {
+		if r := p.rows[i]; r.session >= 0 {
+			lines = append(lines, p.session(p.sessions[r.session]))
+		} else {
+			lines = append(lines, p.theme.Tone(style.Muted).Bold(true).Render(pad(" "+clean(r.project), p.w)))
+		}
+	}
+	for len(lines) < p.h {
+		lines = append(lines, strings.Repeat(" ", p.w))
+	}
+	return lines
+}
+
+// heading says how many there are, and how many want the user.
+func (p *Pane) heading() string {
+	waiting := 0
+	for _, s := range p.sessions {
+		if s.State == sessions.WaitingForInput {
+			waiting++
+		}
+	}
+	left := " Sessions"
+	right := fmt.Sprintf("%d ", len(p.sessions))
+	if waiting > 0 {
+		right = fmt.Sprintf("%d waiting ", waiting)
+	}
+	gap := p.w - ansi.StringWidth(left) - ansi.StringWidth(right)
+	if gap < 1 {
+		return p.theme.Tone(style.Strong).Render(pad(left, p.w))
+	}
+	tone := style.Muted
+	if waiting > 0 {
+		tone = style.Waiting
+	}
+	return p.theme.Tone(style.Strong).Render(left) + strings.Repeat(" ", gap) + p.theme.Tone(tone).Render(right)
+}
+
+func (p *Pane) session(s sessions.Session) string {
+	badge := status.BadgeOf(s)
+	ground := lipgloss.Style{}
+	selected := s.ID == p.selected
+	switch {
+	case selected && p.focused:
+		ground = p.theme.Selected
+	case selected:
+		ground = p.theme.Marked
+	default:
+		ground = p.theme.Tone(style.Plain)
+	}
+	over := func(t style.Tone) lipgloss.Style { return p.theme.Tone(t).Inherit(ground) }
+
+	edge := " "
+	if selected {
+		edge = "▌"
+	}
+	title := clean(s.Title)
+	if title == "" {
+		title = s.ID.Short()
+	}
+	word := ""
+	if p.w >= wordsFrom {
+		word = " " + badge.Word + " "
+	}
+	room := p.w - 3 - ansi.StringWidth(word)
+	return over(style.Accent).Render(edge) + over(badge.Tone).Render(badge.Mark) +
+		ground.Render(" "+pad(title, room)) + over(badge.Tone).Render(word)
+}
+
+func clean(s string) string { return sessions.CleanTitle(s) }
+
+// pad cuts or fills s to exactly w cells.
+func pad(s string, w int) string {
+	if w <= 0 {
+		return ""
+	}
+	s = ansi.Truncate(s, w, "…")
+	return s + strings.Repeat(" ", max(w-ansi.StringWidth(s), 0))
+}
