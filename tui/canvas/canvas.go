@@ -34,6 +34,7 @@ type Canvas struct {
 	cols, rows int
 	cells      []vt.Cell // row by row
 	cursor     Cursor
+	line       []vt.Cell // scratch of DrawLine
 
 	// Hyperlinks. Style.Link of a canvas's cell is 1 + an index into links, because the ids of two frames differ.
 	links   []string
@@ -121,7 +122,8 @@ func (c *Canvas) DrawLine(x, y, w int, ansi string) {
 	if w <= 0 || y < 0 || y >= c.rows || x >= c.cols || x+w <= 0 {
 		return
 	}
-	c.put(x, y, parseLine(ansi, w))
+	c.line = vt.AppendLine(c.line[:0], ansi, min(w, maxSide))
+	c.put(x, y, c.line)
 }
 
 // DrawBlock draws the lines of s, separated by newlines, into r. Lines and cells beyond r are cut; what s does not reach
