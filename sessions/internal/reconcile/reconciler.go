@@ -1,0 +1,232 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"corral/runtime/rtapi"
+	"corral/sessions"
+	"corral/sessions/internal/store"
+)
+
+const (
+	defaultEvery  = 15 * time.Second
+	defaultStable = time.Second
+	// roundTimeout bounds one round, so that a hung database or runtime does not end reconciling for ever.
+	roundTimeout = 30 * time.Second
+	// again is when to look again after losing a compare-and-set: somebody else is in the middle of something.
+	again = 50 * time.Millisecond
+)
+
+// Store is what a round needs from the metadata; store.Store has it.
+type Store interface {
+	List(ctx context.Context) ([]store.Record, error)
+	Move(ctx context.Context, m store.Move) (store.Record, error)
+	Adopt(ctx context.Context, r store.Record, evidence string) (store.Record, error)
+}
+
+// Runtime is what a round needs from the node.
+type Runtime interface {
+	Inventory(ctx context.Context) (rtapi.Inventory, error)
+	Signal(ctx context.Context, id string, r rtapi.SignalRequest) error
+}
+
+// Board is told what the rounds read and write.
+type Board interface {
+	Mark() uint64
+	Sync(mark uint64, rows []store.Record)
+	Put(store.Record)
+}
+
+// Config is what a Reconciler is made of.
+type Config struct {
+	// Store returns the store, or an error while there is none; then nothing is done.
+	Store   func() (Store, error)
+	Runtime Runtime
+	Board   Board
+	Owner   string
+	Node    string
+	Every   time.Duration // 0: 15 s
+	Stable  time.Duration // how long attached or detached must last; 0: 1 s
+	Now     func() time.Time
+	Log     *slog.Logger
+}
+
+// Reconciler runs the rounds.
+type Reconciler struct {
+	cfg  Config
+	kick chan struct{}
+
+	mu      sync.Mutex
+	viewers map[sessions.ID]viewers // guarded by mu
+}
+
+type viewers struct {
+	attached bool
+	since    time.Time
+}
+
+// New returns a reconciler that does nothing until it runs.
+func New(cfg Config) *Reconciler {
+	if cfg.Every == 0 {
+		cfg.Every = defaultEvery
+	}
+	if cfg.Stable == 0 {
+		cfg.Stable = defaultStable
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	return &Reconciler{cfg: cfg, kick: make(chan struct{}, 1), viewers: map[sessions.ID]viewers{}}
+}
+
+// Kick asks for a round soon. It never blocks.
+func (r *Reconciler) Kick() {
+	select {
+	case r.kick <- struct{}{}:
+	default:
+	}
+}
+
+// Viewers notes how many viewers are attached to a terminal, and asks for a round when that went from none to some or
+// back.
+func (r *Reconciler) Viewers(id sessions.ID, attached int) {
+	if r.noteViewers(id, attached > 0) {
+		r.Kick()
+	}
+}
+
+func (r *Reconciler) noteViewers(id sessions.ID, attached bool) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	v, ok := r.viewers[id]
+	if ok && v.attached == attached {
+		return false
+	}
+	r.viewers[id] = viewers{attached, r.now()}
+	return true
+}
+
+func (r *Reconciler) now() time.Time { return r.cfg.Now().UTC().Truncate(time.Microsecond) }
+
+// Run makes rounds until ctx ends. The first is at once.
+func (r *Reconciler) Run(ctx context.Context) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		case <-r.kick:
+		}
+		wake, err := r.Round(ctx)
+		if err != nil && ctx.Err() == nil {
+			r.cfg.Log.Debug("round not finished", "error", err)
+		}
+		next := r.cfg.Every
+		if !wake.IsZero() {
+			next = min(next, max(wake.Sub(r.now()), time.Millisecond))
+		}
+		timer.Reset(next)
+	}
+}
+
+// Round observes, plans and applies once, and returns when the next round is due at the latest, zero if nothing is
+// waited for.
+func (r *Reconciler) Round(ctx context.Context) (wake time.Time, err error) {
+	ctx, cancel := context.WithTimeout(ctx, roundTimeout)
+	defer cancel()
+	st, err := r.cfg.Store()
+	if err != nil {
+		return time.Time{}, err
+	}
+	o, err := r.observe(ctx, st)
+	if err != nil {
+		return time.Time{}, err
+	}
+	plan := NewPlan(o)
+	for _, a := range plan.Actions {
+		err := r.apply(ctx, st, a)
+		switch {
+		case err == nil:
+		case errors.Is(err, sessions.ErrConflict), errors.Is(err, sessions.ErrNotFound):
+			r.cfg.Log.Debug("action overtaken", "action", a.Name, "error", err)
+			plan.Wake = o.Now.Add(again)
+		default:
+			return plan.Wake, fmt.Errorf("%s: %w", a.Name, err)
+		}
+	}
+	return plan.Wake, nil
+}
+
+// observe reads the rows first and the inventory after them: a row that the inventory does not know then had its
+// terminal before.
+func (r *Reconciler) observe(ctx context.Context, st Store) (Observation, error) {
+	mark := r.cfg.Board.Mark()
+	rows, err := st.List(ctx)
+	if err != nil {
+		return Observation{}, fmt.Errorf("read the rows: %w", err)
+	}
+	r.cfg.Board.Sync(mark, rows)
+	inv, err := r.cfg.Runtime.Inventory(ctx)
+	if err != nil {
+		return Observation{}, fmt.Errorf("read the inventory: %w", err)
+	}
+	return Observation{
+		Rows: rows, Inventory: inv, Now: r.now(),
+		Node: r.cfg.Node, Owner: r.cfg.Owner,
+		ViewersSince: r.viewersSince(inv), Stable: r.cfg.Stable,
+	}, nil
+}
+
+// viewersSince brings what is known of viewers up to the inventory and returns it.
+func (r *Reconciler) viewersSince(inv rtapi.Inventory) map[sessions.ID]time.Time {
+	since := make(map[sessions.ID]time.Time, len(inv.Terminals))
+	for _, t := range inv.Terminals {
+		r.noteViewers(sessions.ID(t.ID), t.Attached > 0)
+		since[sessions.ID(t.ID)] = time.Time{}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for id, v := range r.viewers {
+		if _, ok := since[id]; !ok && inv.Complete {
+			delete(r.viewers, id)
+			continue
+		}
+		since[id] = v.since
+	}
+	return since
+}
+
+func (r *Reconciler) apply(ctx context.Context, st Store, a Action) error {
+	switch {
+	case a.Move != nil:
+		rec, err := st.Move(ctx, *a.Move)
+		if err != nil {
+			return err
+		}
+		r.cfg.Board.Put(rec)
+		r.cfg.Log.Info("session moved", "session", a.Move.ID, "action", a.Name, "from", a.Move.From, "to", a.Move.To,
+			"reason", a.Move.Reason, "evidence", a.Move.Evidence)
+	case a.Adopt != nil:
+		rec, err := st.Adopt(ctx, a.Adopt.Record, a.Adopt.Evidence)
+		if err != nil {
+			return err
+		}
+		r.cfg.Board.Put(rec)
+		r.cfg.Log.Info("session adopted", "session", rec.ID, "evidence", a.Adopt.Evidence)
+	case a.Kill != nil:
+		err := r.cfg.Runtime.Signal(ctx, string(a.Kill.ID), rtapi.SignalRequest{Signal: "KILL", Run: a.Kill.Run})
+		var refused *rtapi.Error
+		if err != nil && !errors.As(err, &refused) {
+			return err
+		}
+		r.cfg.Log.Info("session killed", "session", a.Kill.ID, "action", a.Name)
+	}
+	return nil
+}

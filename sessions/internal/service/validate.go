@@ -1,0 +1,178 @@
+package service
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"corral/sessions"
+)
+
+const (
+	defaultCols, defaultRows = 80, 24
+	// maxSide bounds a terminal's width and height. No screen is larger; tmux itself takes 10 000, at which one pane's
+	// grid alone is gigabytes.
+	maxSide = 1000
+	// maxEnvBytes bounds the whole of a request's environment; one string may be 128 KiB (MAX_ARG_STRLEN).
+	maxEnvBytes = 1 << 20
+)
+
+var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+func invalid(field, message, hint string) error {
+	return &sessions.Error{
+		Code: sessions.CodeInvalid, Message: message, Hint: hint,
+		Details: map[string]any{"field": field},
+	}
+}
+
+// normalize checks a request to create a session and returns it as it is stored: cleaned, with defaults.
+func normalize(r sessions.CreateRequest) (sessions.CreateRequest, error) {
+	if r.Kind == "" {
+		r.Kind = sessions.KindShell
+	}
+	for _, check := range []func(*sessions.CreateRequest) error{
+		checkKind, checkArgs, checkCWD, checkEnv, checkSize, checkConversation,
+	} {
+		if err := check(&r); err != nil {
+			return r, err
+		}
+	}
+	r.Title = sessions.CleanTitle(r.Title)
+	r.Project = sessions.CleanLine(r.Project, sessions.MaxProject)
+	if r.Title == "" {
+		r.Title = defaultTitle(r)
+	}
+	return r, nil
+}
+
+// defaultTitle is the command for a command, the last part of the directory for anything else.
+func defaultTitle(r sessions.CreateRequest) string {
+	title := filepath.Base(r.CWD)
+	if r.Kind == sessions.KindCommand {
+		title = strings.Join(append([]string{filepath.Base(r.Args[0])}, r.Args[1:]...), " ")
+	}
+	if title = sessions.CleanTitle(title); title == "" {
+		return string(r.Kind)
+	}
+	return title
+}
+
+func checkKind(r *sessions.CreateRequest) error {
+	switch r.Kind {
+	case sessions.KindShell:
+		if len(r.Args) > 0 {
+			return invalid("args", "a shell session takes no arguments", "use kind command to run a program")
+		}
+	case sessions.KindCommand:
+		if len(r.Args) == 0 || r.Args[0] == "" {
+			return invalid("args", "a command session needs a command", "give the program and its arguments")
+		}
+	case sessions.KindClaude:
+	default:
+		return invalid("kind", fmt.Sprintf("there is no kind of session called %q", sessions.CleanLine(string(r.Kind), 40)),
+			"use shell, claude or command")
+	}
+	return nil
+}
+
+func checkArgs(r *sessions.CreateRequest) error {
+	if len(r.Args) > sessions.MaxArgs {
+		return invalid("args", fmt.Sprintf("a session takes at most %d arguments", sessions.MaxArgs), "put them into a script")
+	}
+	total := 0
+	for _, a := range r.Args {
+		total += len(a)
+		if strings.ContainsRune(a, 0) {
+			return invalid("args", "an argument contains a NUL character", "leave it out")
+		}
+		if !utf8.ValidString(a) {
+			return invalid("args", "an argument is not UTF-8", "put it into a script")
+		}
+	}
+	if total > sessions.MaxArgBytes {
+		return invalid("args", fmt.Sprintf("the arguments are longer than %d bytes together", sessions.MaxArgBytes), "put them into a script")
+	}
+	return nil
+}
+
+// checkCWD looks at the directory as well, because a typing error must not leave a failed session behind. The runtime
+// looks again when it starts the program, and its answer counts.
+func checkCWD(r *sessions.CreateRequest) error {
+	name := sessions.CleanLine(r.CWD, 200)
+	switch {
+	case r.CWD == "":
+		return invalid("cwd", "a session needs a directory to start in", "give its absolute path")
+	case !filepath.IsAbs(r.CWD):
+		return invalid("cwd", fmt.Sprintf("the directory %s is not an absolute path", name), "begin it with /")
+	case len(r.CWD) > sessions.MaxPath:
+		return invalid("cwd", fmt.Sprintf("the directory's path is longer than %d bytes", sessions.MaxPath), "use a shorter path")
+	case strings.ContainsRune(r.CWD, 0) || !utf8.ValidString(r.CWD):
+		return invalid("cwd", "the directory's path is not text", "use a path of UTF-8 without NUL characters")
+	}
+	r.CWD = filepath.Clean(r.CWD)
+	info, err := os.Stat(r.CWD)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return invalid("cwd", fmt.Sprintf("the directory %s does not exist", name), "create it, or choose another")
+	case err == nil && !info.IsDir():
+		return invalid("cwd", fmt.Sprintf("%s is not a directory", name), "choose a directory")
+	}
+	return nil
+}
+
+func checkEnv(r *sessions.CreateRequest) error {
+	total := 0
+	for _, kv := range r.Env {
+		name, value, ok := strings.Cut(kv, "=")
+		if !ok || !envName.MatchString(name) {
+			// The value may be a secret: it is not repeated.
+			return invalid("env", fmt.Sprintf("the environment entry %q has not the form NAME=value", sessions.CleanLine(name, 80)),
+				"names are letters, digits and underscores")
+		}
+		if strings.ContainsRune(value, 0) {
+			return invalid("env", fmt.Sprintf("the value of %s contains a NUL character", name), "leave it out")
+		}
+		total += len(kv)
+	}
+	if total > maxEnvBytes {
+		return invalid("env", "the environment is longer than 1 MiB", "put it into a file that the program reads")
+	}
+	return nil
+}
+
+func checkSize(r *sessions.CreateRequest) error {
+	if r.Cols == 0 {
+		r.Cols = defaultCols
+	}
+	if r.Rows == 0 {
+		r.Rows = defaultRows
+	}
+	if r.Cols < 1 || r.Cols > maxSide || r.Rows < 1 || r.Rows > maxSide {
+		return invalid("cols", fmt.Sprintf("a terminal of %d columns and %d rows is not possible", r.Cols, r.Rows),
+			fmt.Sprintf("both must be from 1 to %d", maxSide))
+	}
+	return nil
+}
+
+func checkConversation(r *sessions.CreateRequest) error {
+	if r.ConversationID == "" {
+		return nil
+	}
+	if r.Kind != sessions.KindClaude {
+		return invalid("conversationId", "only an agent's session has a conversation", "use kind claude")
+	}
+	id, err := uuid.Parse(r.ConversationID)
+	if err != nil || len(r.ConversationID) != len(id.String()) {
+		return invalid("conversationId", "the conversation id is not a UUID", "copy it from the agent, as 3f2a0c9e-...")
+	}
+	r.ConversationID = id.String()
+	return nil
+}
