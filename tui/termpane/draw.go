@@ -1,0 +1,67 @@
+package termpane
+
+import (
+	"fmt"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"corral/tui/canvas"
+	"corral/tui/style"
+	"corral/vt"
+)
+
+// DrawOptions says how a pane is drawn.
+type DrawOptions struct {
+	Focused bool   // it has the keyboard: show its cursor
+	Dim     bool   // what it shows no longer lives
+	Note    string // a line about the session or the link, at the foot of the area
+	Alarm   bool   // the note is about trouble
+}
+
+// Draw draws the pane into r. A window larger than the area is cropped round the cursor, a smaller one has blanks beyond.
+func (p *Pane) Draw(c *canvas.Canvas, r canvas.Rect, t *style.Theme, o DrawOptions) {
+	if r.W <= 0 || r.H <= 0 {
+		return
+	}
+	f := p.Frame()
+	p.pan(f, r.W, r.H)
+	c.DrawFrame(r, f, p.panX, p.panY, canvas.FrameOptions{Dim: o.Dim})
+	if o.Note != "" {
+		s := t.Tone(style.Muted)
+		if o.Alarm {
+			s = t.Banner
+		}
+		note := s.Render(ansi.Truncate(" "+vt.Sanitize(o.Note)+" ", r.W, "…"))
+		c.DrawLine(r.X, r.Y+r.H-1, r.W, note)
+	}
+	if o.Focused && f.Cursor.Visible {
+		if x, y := r.X+f.Cursor.Col-p.panX, r.Y+f.Cursor.Row-p.panY; r.Contains(x, y) {
+			c.SetCursor(x, y, f.Cursor.Shape)
+		}
+	}
+}
+
+// Crop says which part of the window an area shows, "" when all of it.
+func (p *Pane) Crop(w, h int) string {
+	f := p.Frame()
+	if f.Cols <= w && f.Rows <= h {
+		return ""
+	}
+	return fmt.Sprintf("%dx%d of %dx%d", min(w, f.Cols), min(h, f.Rows), f.Cols, f.Rows)
+}
+
+// pan moves the visible part of the window as little as possible so that the cursor is in it. A hidden cursor moves
+// nothing.
+func (p *Pane) pan(f *vt.Frame, w, h int) {
+	if f.Cursor.Visible {
+		p.panX = follow(p.panX, f.Cursor.Col, w)
+		p.panY = follow(p.panY, f.Cursor.Row, h)
+	}
+	p.panX = max(min(p.panX, f.Cols-w), 0)
+	p.panY = max(min(p.panY, f.Rows-h), 0)
+}
+
+// follow returns the start nearest to start of a stretch of size cells that contains at.
+func follow(start, at, size int) int {
+	return max(min(start, at), at-size+1)
+}

@@ -1,0 +1,160 @@
+package termpane
+
+import (
+	"bytes"
+	"fmt"
+	"time"
+
+	"corral/sessions"
+	"corral/vt"
+)
+
+// feed takes what one stream brings. A pane that was opened anew has another feed, and the old one is not listened to.
+type feed struct {
+	pane       *Pane
+	cols, rows int // of the session's window, as last told
+}
+
+var _ sessions.StreamHandler = (*feed)(nil)
+
+// StreamFrame takes a control frame.
+func (f *feed) StreamFrame(m sessions.Frame) {
+	switch m.Type {
+	case sessions.FrameAttached:
+		f.size(m)
+		f.note(func(s *Status) { s.Owner, s.State = m.Owner, m.State })
+	case sessions.FrameRestore:
+		f.restore(m)
+	case sessions.FrameSize:
+		f.size(m)
+		// The emulator is resized here, before the bytes for the new size come: the other order leaves wrong cells until
+		// the next full redraw.
+		if f.current() && f.cols > 0 && f.rows > 0 {
+			f.pane.screen.Load().Resize(f.cols, f.rows)
+		}
+		f.note(func(s *Status) { s.Owner = m.Owner })
+	case sessions.FrameState:
+		f.note(func(s *Status) { s.State = m.State })
+	case sessions.FrameEnded:
+		f.note(func(s *Status) { s.Ended, s.State, s.ExitCode = true, m.State, m.ExitCode })
+	case sessions.FrameReplay, sessions.FrameLive, sessions.FrameViewers, sessions.FrameBehind, sessions.FrameClipboard,
+		sessions.FrameError, sessions.FramePong:
+		// Nothing here is shown yet: history is not asked for, and the list tells the viewers.
+	case sessions.FrameResize, sessions.FramePaste, sessions.FrameOwn, sessions.FrameRelease, sessions.FramePing,
+		sessions.FrameResync:
+		// The other direction's.
+	}
+}
+
+// StreamBytes takes what the program printed.
+func (f *feed) StreamBytes(b []byte) {
+	if !f.current() {
+		return
+	}
+	screen := f.pane.screen.Load()
+	_, _ = screen.Write(b) // a screen takes everything
+	if held := screen.Held(); held > 0 {
+		f.pane.announceIn(held)
+	}
+	f.pane.changed()
+}
+
+// StreamLink takes the state of the connection.
+func (f *feed) StreamLink(l sessions.Link) {
+	f.note(func(s *Status) {
+		s.Link = l
+		s.Dropped = max(s.Dropped, l.Dropped)
+		if l.State == sessions.LinkLive {
+			s.Dropped = 0
+		}
+	})
+}
+
+func (f *feed) size(m sessions.Frame) {
+	if m.Cols > 0 && m.Rows > 0 {
+		f.cols, f.rows = m.Cols, m.Rows
+	}
+}
+
+// restore makes the screen what the frame says it is, whatever it showed before.
+func (f *feed) restore(m sessions.Frame) {
+	if !f.current() {
+		return
+	}
+	f.size(m)
+	cols, rows := f.cols, f.rows
+	if cols == 0 || rows == 0 { // a server that told no size
+		cols, rows = f.pane.Frame().Cols, f.pane.Frame().Rows
+	}
+	screen := vt.New(cols, rows)
+	_, _ = screen.Write([]byte(m.ScreenText))
+	_, _ = screen.Write(settle(m, screen.Frame().Cursor))
+	f.pane.screen.Store(screen)
+	f.note(func(s *Status) { s.Restored = true })
+}
+
+// settle returns what is left to be written after the text of a restore: the modes, and the cursor's position when the
+// text did not leave it there. The cursor is not moved without need, because that would undo a pending wrap.
+func settle(m sessions.Frame, at vt.Cursor) []byte {
+	var b bytes.Buffer
+	if modes := m.Modes; modes != nil {
+		set := func(mode int, on bool) {
+			end := byte('l')
+			if on {
+				end = 'h'
+			}
+			fmt.Fprintf(&b, "\x1b[?%d%c", mode, end)
+		}
+		// Not the alternate screen: the attach stream is drawn on one screen whatever the program does (design section 2).
+		set(1, modes.ApplicationKeys)
+		set(2004, modes.BracketedPaste)
+		for _, tracking := range []int{1000, 1002, 1003} {
+			set(tracking, false)
+		}
+		if modes.MouseTracking != 0 {
+			set(modes.MouseTracking, true)
+		}
+		set(1006, modes.MouseSGR)
+		set(1004, modes.FocusEvents)
+		set(25, !modes.CursorHidden)
+	}
+	if m.CursorRow != nil && m.CursorColumn != nil && (*m.CursorRow != at.Row || *m.CursorColumn != at.Col) {
+		fmt.Fprintf(&b, "\x1b[%d;%dH", *m.CursorRow+1, *m.CursorColumn+1)
+	}
+	return b.Bytes()
+}
+
+// current reports whether this feed is still the pane's.
+func (f *feed) current() bool {
+	f.pane.mu.Lock()
+	defer f.pane.mu.Unlock()
+	return f.pane.feed == f
+}
+
+// note changes the pane's status.
+func (f *feed) note(change func(*Status)) {
+	p := f.pane
+	p.mu.Lock()
+	current := p.feed == f
+	if current {
+		change(&p.status)
+	}
+	p.mu.Unlock()
+	if current {
+		p.changed()
+	}
+}
+
+// announceIn tells of a change again when a synchronized update will have stopped holding it back.
+func (p *Pane) announceIn(d time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.feed == nil {
+		return
+	}
+	if p.late == nil {
+		p.late = time.AfterFunc(d, p.changed)
+	} else {
+		p.late.Reset(d)
+	}
+}
