@@ -41,6 +41,12 @@ type InputRequest struct {
 	Enter bool     `json:"enter,omitempty"`
 }
 
+// ShutdownRequest is the body of POST /v1/shutdown: what the server stops together with itself.
+type ShutdownRequest struct {
+	Database bool `json:"database"` // the private PostgreSQL cluster; never an external one
+	Runtime  bool `json:"runtime"`  // the runtime; tmux, the recorder and all sessions live on
+}
+
 // Screen is the answer of GET /v1/sessions/{id}/screen: what the session shows now, or showed last.
 type Screen struct {
 	SessionID    ID     `json:"sessionId"`

@@ -31,11 +31,8 @@ type Client struct {
 // New returns a client. It does not connect.
 func New(cfg Config) *Client { return &Client{cfg: cfg} }
 
-// ShutdownRequest is the body of POST /v1/shutdown: what the server stops together with itself.
-type ShutdownRequest struct {
-	Database bool `json:"database"` // the private PostgreSQL cluster; never an external one
-	Runtime  bool `json:"runtime"`  // the runtime; tmux, the recorder and all sessions live on
-}
+// ShutdownRequest is sessions.ShutdownRequest.
+type ShutdownRequest = sessions.ShutdownRequest
 
 var errSkeleton = errors.New("not written yet")
 

@@ -127,7 +127,7 @@ func (s *Service) Update(ctx context.Context, id sessions.ID, r sessions.UpdateR
 	}
 	s.Board.Put(rec)
 	// The terminal's copy serves adoption after the loss of the database. Without a terminal there is none to update.
-	if err := s.Runtime.SetMeta(ctx, meta(rec)); err != nil {
+	if err := s.Runtime.SetMeta(ctx, string(id), meta(rec)); err != nil {
 		if _, refused := refusal(err); !refused {
 			s.Log.Warn("terminal keeps its old title", "session", id, "error", err)
 		}

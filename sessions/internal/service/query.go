@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"corral/runtime/rtapi"
 	"corral/sessions"
@@ -91,8 +92,46 @@ func (s *Service) Input(ctx context.Context, id sessions.ID, r sessions.InputReq
 	return nil
 }
 
+// statusTimeout bounds the question to the runtime: a status must come also when it hangs.
+const statusTimeout = 2 * time.Second
+
+// Status returns the state of every role. It never fails: what does not answer is DOWN.
+func (s *Service) Status(ctx context.Context) sessions.Status {
+	status := sessions.Status{
+		Server:   s.Self,
+		Runtime:  sessions.RoleStatus{State: sessions.Down, Socket: s.RuntimeSocket},
+		Recorder: sessions.RoleStatus{State: sessions.Down},
+		Tmux:     sessions.TmuxStatus{State: sessions.Down},
+		Database: s.Board.Database(),
+		Nodes:    []sessions.NodeStatus{s.Board.Node()},
+		Sessions: map[sessions.State]int{},
+		Tasks:    map[string]int{},
+	}
+	for _, seen := range s.Board.List() {
+		status.Sessions[seen.State]++
+	}
+	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
+	defer cancel()
+	rt, err := s.Runtime.Status(ctx)
+	if err != nil {
+		return status
+	}
+	status.Runtime.State, status.Runtime.PID = sessions.Up, rt.PID
+	if rt.RecorderPID != 0 {
+		status.Recorder.State, status.Recorder.PID = sessions.Up, rt.RecorderPID
+	}
+	status.Tmux = sessions.TmuxStatus{
+		State: sessions.Down, PID: rt.Tmux.Server.PID, Socket: rt.Tmux.Socket, Version: rt.Tmux.Version,
+		Placement: rt.Tmux.Placement, SurvivesLogout: rt.Tmux.SurvivesLogout,
+	}
+	if rt.Tmux.Up {
+		status.Tmux.State = sessions.Up
+	}
+	return status
+}
+
 func (s *Service) known(id sessions.ID) error {
-	if _, ok := s.Board.Get(id); !ok {
+	if _, ok := s.Board.Get(id); !ok && s.Board.Complete() {
 		return notFound(id)
 	}
 	return nil

@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/google/uuid"
+
 	"corral/runtime/rtapi"
 	"corral/sessions"
 	"corral/sessions/internal/store"
@@ -32,7 +34,7 @@ type Store interface {
 	Events(ctx context.Context, q store.EventQuery) ([]sessions.Event, error)
 }
 
-// Runtime is what the use cases need from the node; rtclient.Client has it. An error that carries an *rtapi.Error is the
+// Runtime is what the use cases need from the node. An error that carries an *rtapi.Error is the
 // runtime's own answer, any other means that nobody knows what happened.
 type Runtime interface {
 	Status(ctx context.Context) (rtapi.Status, error)
@@ -40,7 +42,7 @@ type Runtime interface {
 	Respawn(ctx context.Context, r rtapi.LaunchRequest) (rtapi.Terminal, error)
 	Signal(ctx context.Context, id string, r rtapi.SignalRequest) error
 	Remove(ctx context.Context, id string) error
-	SetMeta(ctx context.Context, m rtapi.Meta) error
+	SetMeta(ctx context.Context, id string, m rtapi.Meta) error
 	Input(ctx context.Context, id string, r rtapi.InputRequest) error
 	Screen(ctx context.Context, id string) (rtapi.Screen, error)
 	History(ctx context.Context, id string, lines, before int) (rtapi.History, error)
@@ -67,8 +69,11 @@ type Config struct {
 	Board   *Board
 	// Kick asks the reconciler for a round: a deadline was set, or something was left for it to settle.
 	Kick func()
-	// Owner is the incarnation of this server.
+	// Owner is the incarnation of this server, Self its line in Status.
 	Owner string
+	Self  sessions.RoleStatus
+	// RuntimeSocket is the path of the runtime's socket, for Status.
+	RuntimeSocket string
 	Node  string
 	Hooks Hooks
 	Now   func() time.Time // nil: time.Now
@@ -123,6 +128,9 @@ func lost(err error) error {
 
 // read returns the row of a session.
 func (s *Service) read(ctx context.Context, id sessions.ID) (store.Record, error) {
+	if parsed, err := uuid.Parse(string(id)); err != nil || parsed.String() != string(id) {
+		return store.Record{}, notFound(id)
+	}
 	st, err := s.Store()
 	if err != nil {
 		return store.Record{}, err
