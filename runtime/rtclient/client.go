@@ -24,7 +24,9 @@ func New(socket string) *Client { return &Client{socket: socket} }
 func (c *Client) Close() {}
 
 // Status asks how the runtime is.
-func (c *Client) Status(ctx context.Context) (rtapi.Status, error) { return rtapi.Status{}, ErrUnreachable }
+func (c *Client) Status(ctx context.Context) (rtapi.Status, error) {
+	return rtapi.Status{}, ErrUnreachable
+}
 
 // Inventory asks for everything the node's tmux server knows.
 func (c *Client) Inventory(ctx context.Context) (rtapi.Inventory, error) {
@@ -54,7 +56,9 @@ func (c *Client) Signal(ctx context.Context, id string, req rtapi.SignalRequest)
 func (c *Client) Remove(ctx context.Context, id string) error { return ErrUnreachable }
 
 // SetMeta replaces what terminal id carries for adoption; ID and Run of it are kept.
-func (c *Client) SetMeta(ctx context.Context, id string, meta rtapi.Meta) error { return ErrUnreachable }
+func (c *Client) SetMeta(ctx context.Context, id string, meta rtapi.Meta) error {
+	return ErrUnreachable
+}
 
 // Input types into terminal id.
 func (c *Client) Input(ctx context.Context, id string, req rtapi.InputRequest) error {
