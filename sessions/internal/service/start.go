@@ -106,6 +106,18 @@ func (s *Service) Restart(ctx context.Context, id sessions.ID) (sessions.Session
 	return s.launched(ctx, rec, err)
 }
 
+// Reconnect returns a live session; an ended one is a conflict, because coming back to it means restarting it.
+func (s *Service) Reconnect(ctx context.Context, id sessions.ID) (sessions.Session, error) {
+	rec, err := s.read(ctx, id)
+	if err != nil {
+		return sessions.Session{}, err
+	}
+	if !rec.State.Live() {
+		return sessions.Session{}, stateConflict(rec, "there is nothing alive to reconnect to", "restart it")
+	}
+	return s.shown(rec), nil
+}
+
 func launchRequest(rec store.Record, how agent.Launch, env []string) rtapi.LaunchRequest {
 	return rtapi.LaunchRequest{
 		Meta: meta(rec), Argv: how.Argv, Env: env, KeepTmuxEnv: how.KeepTmuxEnv, Cols: rec.Cols, Rows: rec.Rows,
