@@ -94,6 +94,18 @@ func (e *Encoder) Append(dst []byte, next *Canvas) []byte {
 	return dst
 }
 
+// Repaint appends what paints the canvas that was appended last once more, whole. Before the first one there is nothing
+// to paint.
+func (e *Encoder) Repaint(dst []byte) []byte {
+	if e.shown.cols == 0 {
+		return dst
+	}
+	var again Canvas
+	again.CopyFrom(&e.shown)
+	e.valid = false
+	return e.Append(dst, &again)
+}
+
 // restart begins with an empty screen of next's size.
 func (e *Encoder) restart(next *Canvas) {
 	e.body = append(e.body, "\x1b[m\x1b[H\x1b[2J"...)

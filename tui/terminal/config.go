@@ -22,5 +22,7 @@ type Config struct {
 	StatePath string
 	Mouse     bool // the dashboard wants the mouse
 	Prefix    Key  // the key that gives the keyboard back; the zero Key is DefaultPrefix
-	Log       *slog.Logger
+	// Bare leaves the screen to the caller, who writes to it by Terminal.Write: no alternate screen, no frames.
+	Bare bool
+	Log  *slog.Logger
 }

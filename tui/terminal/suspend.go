@@ -1,0 +1,115 @@
+package terminal
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+var errClosed = errors.New("the terminal is closed")
+
+// Suspend gives the terminal back as it was found, until Resume. Frames presented meanwhile wait; of what is typed
+// nothing is read.
+func (t *Terminal) Suspend() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return errClosed
+	}
+	if !t.held.Load() {
+		return nil
+	}
+	return t.give()
+}
+
+// Resume takes the terminal again after Suspend and repaints it.
+func (t *Terminal) Resume() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case t.closed:
+		return errClosed
+	case t.abandoned:
+		return fmt.Errorf("take the terminal again: %w", os.ErrDeadlineExceeded)
+	case t.held.Load():
+		return nil
+	}
+	if err := t.take(enter(t.caps, t.bare, t.mouse)); err != nil {
+		return err
+	}
+	t.events.send(Resumed{})
+	return nil
+}
+
+// notStopped is how long StopProcess waits to be stopped. Whoever has no shell with job control above it is not stopped
+// at all: the kernel drops the signal for an orphaned process group.
+const notStopped = 500 * time.Millisecond
+
+// StopProcess suspends, stops the process group as ctrl+z does in a shell, and resumes when it is continued.
+func (t *Terminal) StopProcess() error {
+	if err := t.Suspend(); err != nil {
+		return err
+	}
+	continued := make(chan os.Signal, 1)
+	signal.Notify(continued, unix.SIGCONT)
+	defer signal.Stop(continued)
+	// Only with its default action does the signal stop us; it goes to the group, so that a `make run` above stops too.
+	signal.Reset(unix.SIGTSTP)
+	err := unix.Kill(0, unix.SIGTSTP)
+	if err == nil {
+		select {
+		case <-continued:
+		case <-time.After(notStopped):
+		}
+	}
+	t.mu.Lock()
+	if !t.closed {
+		signal.Notify(t.signals, unix.SIGTSTP)
+	}
+	t.mu.Unlock()
+	if err != nil {
+		err = fmt.Errorf("stop the process group: %w", err)
+	}
+	return errors.Join(err, t.Resume())
+}
+
+// watchSignals handles what the kernel says about the terminal until Close. SIGTERM, SIGHUP and SIGINT are the caller's,
+// who ends its context and then closes the terminal.
+func (t *Terminal) watchSignals() {
+	defer close(t.signalsDone)
+	for sig := range t.signals {
+		switch sig {
+		case unix.SIGWINCH:
+			t.resized()
+		case unix.SIGTSTP: // from outside; the key is no signal in raw mode
+			if err := t.StopProcess(); err != nil {
+				t.log.Warn("stopping did not go as it should", "err", err)
+			}
+		case unix.SIGCONT: // perhaps after a SIGSTOP, which nobody can prepare for
+			t.continued()
+		}
+	}
+}
+
+// continued takes the terminal again after somebody may have changed it.
+func (t *Terminal) continued() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.held.Load() {
+		return
+	}
+	if err := t.tty.raw(); err != nil {
+		t.log.Warn("the terminal did not come back", "err", err)
+		return
+	}
+	if !t.bare {
+		t.painter.send(enter(t.caps, t.bare, t.mouse))
+		t.painter.invalidate()
+	}
+	t.resized()
+	t.events.send(Resumed{})
+}
