@@ -1,13 +1,29 @@
 package sessionclient
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"log/slog"
 	"net"
+	"net/http"
+	"syscall"
+	"time"
+
+	"golang.org/x/sync/singleflight"
 
 	"corral/sessions"
 )
+
+// requestTimeout bounds a request whose context has no deadline: more than the server's own 10 s, so that its answer
+// comes first.
+const requestTimeout = 15 * time.Second
+
+// maxAnswer bounds an answer: 20 000 lines of history with colours, with room to spare.
+const maxAnswer = 256 << 20
 
 // Config says how a client reaches its server. Socket or Dial must be set.
 type Config struct {
@@ -20,139 +36,169 @@ type Config struct {
 	EnsureServer func(ctx context.Context) error
 	// ClientName is what other viewers and logs call this client, as "dashboard on pts/3".
 	ClientName string
-	Log        *slog.Logger
+	Log        *slog.Logger // nil: nothing is logged
 }
 
 // Client speaks to one server. It is safe for concurrent use.
 type Client struct {
-	cfg Config
+	cfg    Config
+	http   *http.Client
+	ensure singleflight.Group
+	timing timing
+}
+
+// timing is what tests shorten.
+type timing struct {
+	retryMin, retryMax time.Duration // between reconnects
+	pingEvery          time.Duration
+	probe              time.Duration // how long a woken stream waits for its ping
+	watchSilence       time.Duration // a watch that is quiet for longer is dead; the server speaks every 15 s
 }
 
 // New returns a client. It does not connect.
-func New(cfg Config) *Client { return &Client{cfg: cfg} }
+func New(cfg Config) *Client {
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	c := &Client{cfg: cfg, timing: timing{
+		retryMin: 500 * time.Millisecond, retryMax: 10 * time.Second,
+		pingEvery: 5 * time.Second, probe: 2500 * time.Millisecond, watchSilence: 40 * time.Second,
+	}}
+	c.http = &http.Client{Transport: &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			if cfg.Dial != nil {
+				return cfg.Dial(ctx)
+			}
+			var d net.Dialer
+			return d.DialContext(ctx, "unix", cfg.Socket)
+		},
+		MaxIdleConnsPerHost: 4,
+		IdleConnTimeout:     time.Minute,
+		DisableCompression:  true,
+	}}
+	return c
+}
 
 // ShutdownRequest is sessions.ShutdownRequest.
 type ShutdownRequest = sessions.ShutdownRequest
 
-var errSkeleton = errors.New("not written yet")
-
 // CloseIdleConnections closes the connections kept for the next request.
-func (c *Client) CloseIdleConnections() {}
+func (c *Client) CloseIdleConnections() { c.http.CloseIdleConnections() }
 
-// Create makes a session and starts its program.
-func (c *Client) Create(ctx context.Context, r sessions.CreateRequest) (sessions.Session, error) {
-	return sessions.Session{}, errSkeleton
+// call sends a request and reads its JSON answer; in and out may be nil.
+func (c *Client) call(ctx context.Context, method, path string, in, out any) error {
+	if _, ok := ctx.Deadline(); !ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, requestTimeout)
+		defer cancel()
+	}
+	resp, err := c.open(ctx, method, path, in)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if out == nil {
+		return nil
+	}
+	if err := json.NewDecoder(io.LimitReader(resp.Body, maxAnswer)).Decode(out); err != nil {
+		return c.transportError(ctx, fmt.Errorf("read the answer to %s %s: %w", method, path, err))
+	}
+	return nil
 }
 
-// Restart starts an ended session again.
-func (c *Client) Restart(ctx context.Context, id sessions.ID) (sessions.Session, error) {
-	return sessions.Session{}, errSkeleton
+// open sends a request and returns its answer, whose body the caller closes, or the error that it carries.
+func (c *Client) open(ctx context.Context, method, path string, in any) (*http.Response, error) {
+	var body io.Reader
+	if in != nil {
+		b, err := json.Marshal(in)
+		if err != nil {
+			return nil, fmt.Errorf("encode the request %s %s: %w", method, path, err)
+		}
+		body = bytes.NewReader(b)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, "http://corral"+path, body)
+	if err != nil {
+		return nil, fmt.Errorf("make the request %s %s: %w", method, path, err)
+	}
+	req.Header = c.header()
+	if in != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return nil, c.transportError(ctx, err)
+	}
+	if resp.StatusCode/100 == 2 {
+		return resp, nil
+	}
+	defer resp.Body.Close()
+	return nil, answeredError(resp)
 }
 
-// Stop asks a live session's program to end; the answer is the session in STOPPING.
-func (c *Client) Stop(ctx context.Context, id sessions.ID) (sessions.Session, error) {
-	return sessions.Session{}, errSkeleton
+func (c *Client) header() http.Header {
+	h := http.Header{}
+	h.Set(sessions.VersionHeader, sessions.APIVersion)
+	if c.cfg.ClientName != "" {
+		h.Set("User-Agent", sessions.CleanLine(c.cfg.ClientName, 100))
+	}
+	return h
 }
 
-// Close gives up a RECOVERABLE session: it becomes STOPPED and nothing is started.
-func (c *Client) Close(ctx context.Context, id sessions.ID) (sessions.Session, error) {
-	return sessions.Session{}, errSkeleton
+// answeredError reads the error that an answer carries.
+func answeredError(resp *http.Response) error {
+	var body sessions.ErrorBody
+	err := json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(&body)
+	if err == nil && body.Error != nil && body.Error.Code != "" {
+		return body.Error
+	}
+	return &sessions.Error{
+		Code:    sessions.CodeInternal,
+		Message: fmt.Sprintf("the server answered %s without saying why", resp.Status),
+		Hint:    "client and server may be of different versions; see corral version",
+	}
 }
 
-// Update changes title or project.
-func (c *Client) Update(ctx context.Context, id sessions.ID, r sessions.UpdateRequest) (sessions.Session, error) {
-	return sessions.Session{}, errSkeleton
+// transportError explains why no answer came.
+func (c *Client) transportError(ctx context.Context, err error) error {
+	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return &sessions.Error{
+			Code: sessions.CodeDeadline, Message: "the server did not answer in time", Hint: "try again, or see corral status", Cause: err,
+		}
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case notListening(err):
+		return &sessions.Error{
+			Code: sessions.CodeUnreachable, Message: "no server answers on " + c.address(), Hint: "start it with corral up", Cause: err,
+		}
+	}
+	return &sessions.Error{
+		Code: sessions.CodeUnreachable, Message: "the server went away before it answered",
+		Hint: "see corral ls for what was done", Cause: err,
+	}
 }
 
-// Remove deletes an ended session; with force also a live one, whose program is killed.
-func (c *Client) Remove(ctx context.Context, id sessions.ID, force bool) error { return errSkeleton }
-
-// Get returns one session.
-func (c *Client) Get(ctx context.Context, id sessions.ID) (sessions.Session, error) {
-	return sessions.Session{}, errSkeleton
+func (c *Client) address() string {
+	if c.cfg.Dial != nil || c.cfg.Socket == "" {
+		return "its address"
+	}
+	return c.cfg.Socket
 }
 
-// List returns all sessions, oldest first.
-func (c *Client) List(ctx context.Context) ([]sessions.Session, error) { return nil, errSkeleton }
-
-// Events returns the newest events of a session in rising order.
-func (c *Client) Events(ctx context.Context, id sessions.ID) ([]sessions.Event, error) {
-	return nil, errSkeleton
+// notListening reports that nobody was there to be asked, so that the request cannot have had any effect.
+func notListening(err error) bool {
+	var op *net.OpError
+	if errors.As(err, &op) && op.Op == "dial" {
+		return true
+	}
+	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ENOENT)
 }
 
-// EventsFollow calls event for every event after the given id, of one session or, with id "", of all, until ctx ends.
-// With follow false it returns after those that exist.
-func (c *Client) EventsFollow(ctx context.Context, id sessions.ID, after int64, follow bool, event func(sessions.Event) error) error {
-	return errSkeleton
+// ensureServer starts the server if that is allowed; many streams that find it gone at once start it once.
+func (c *Client) ensureServer(ctx context.Context) error {
+	if c.cfg.EnsureServer == nil {
+		return nil
+	}
+	_, err, _ := c.ensure.Do("", func() (any, error) { return nil, c.cfg.EnsureServer(ctx) })
+	return err
 }
-
-// Directories completes a directory on the node.
-func (c *Client) Directories(ctx context.Context, prefix string) ([]string, error) {
-	return nil, errSkeleton
-}
-
-// Screen returns what the session shows now, or showed last.
-func (c *Client) Screen(ctx context.Context, id sessions.ID) (sessions.Screen, error) {
-	return sessions.Screen{}, errSkeleton
-}
-
-// History returns lines of scrollback that end before lines above the newest; lines 0 means as many as there are.
-func (c *Client) History(ctx context.Context, id sessions.ID, lines, before int) (sessions.History, error) {
-	return sessions.History{}, errSkeleton
-}
-
-// Input types into a session.
-func (c *Client) Input(ctx context.Context, id sessions.ID, r sessions.InputRequest) error {
-	return errSkeleton
-}
-
-// Status returns the state of every role. The server's own line is UP when this succeeds.
-func (c *Client) Status(ctx context.Context) (sessions.Status, error) {
-	return sessions.Status{}, errSkeleton
-}
-
-// Wait returns the session as soon as it is in one of the states; ErrDeadline when the timeout (0: none) passes first.
-func (c *Client) Wait(ctx context.Context, id sessions.ID, r sessions.WaitRequest) (sessions.Session, error) {
-	return sessions.Session{}, errSkeleton
-}
-
-// Shutdown stops the server and what r names with it. It returns when the server has taken the order; the socket
-// vanishes when it is done.
-func (c *Client) Shutdown(ctx context.Context, r ShutdownRequest) error { return errSkeleton }
-
-// Watch follows the list of sessions until ctx ends; see tui.Watcher.
-func (c *Client) Watch(ctx context.Context, change func(sessions.Change), link func(sessions.Link)) {
-	<-ctx.Done()
-}
-
-// Stream is one viewer's connection to a session; it mends itself. See tui.Stream. No method but Close blocks.
-type Stream struct{}
-
-// Attach opens a stream that reconnects by itself until it is closed or ends for good. It returns at once.
-func (c *Client) Attach(id sessions.ID, o sessions.StreamOptions, h sessions.StreamHandler) *Stream {
-	return &Stream{}
-}
-
-// Send queues terminal input; false means it was dropped: not live, or the queue is full.
-func (s *Stream) Send(p []byte) bool { return false }
-
-// Paste queues a paste, taken whole or refused whole.
-func (s *Stream) Paste(p []byte) bool { return false }
-
-// Resize tells the size of the viewer's pane.
-func (s *Stream) Resize(cols, rows int) {}
-
-// Own takes the keyboard.
-func (s *Stream) Own() {}
-
-// Release gives the keyboard back.
-func (s *Stream) Release() {}
-
-// Resync asks for a fresh restore.
-func (s *Stream) Resync() {}
-
-// Wake makes a waiting reconnect start at once.
-func (s *Stream) Wake() {}
-
-// Close ends the stream and waits for its goroutines.
-func (s *Stream) Close() {}
