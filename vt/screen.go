@@ -1,48 +1,288 @@
-// Package vt is Corral's terminal emulator.
 package vt
 
-import "time"
+import (
+	"maps"
+	"slices"
+	"sync"
+	"time"
+)
+
+const (
+	maxSize = 1000 // columns and rows
+	// pieceSize is how much of a write is done before Frame gets a chance.
+	pieceSize = 4 << 10
+	// maxHold is how long a synchronized update may hold back frames. Terminals that have the mode use 100 ms to 1 s.
+	maxHold = 150 * time.Millisecond
+)
 
 // Screen is an emulated terminal. One goroutine owns Write, Resize and Reset; every other method may be called from
 // any.
 type Screen struct {
-	cols, rows int
-	frame      *Frame
+	onEvent func(Event)
+	now     func() time.Time
+	widths  *Widths
+
+	mu       sync.Mutex
+	parser   parser    // guarded by mu, as all below
+	term     *terminal //
+	modes    Modes     // as last told by an event
+	frame    *Frame    // as last built
+	stale    bool      // the screen may differ from frame
+	resolver resolver
+
+	holding   bool // inside a synchronized update
+	holdSince time.Time
+	wanted    bool // somebody asked for a frame and got an old one
 }
 
 // Option configures a Screen.
 type Option func(*Screen)
 
 // OnEvent has f called for every event, from the goroutine that calls Write and after the write took effect.
-func OnEvent(f func(Event)) Option { return func(*Screen) {} }
+func OnEvent(f func(Event)) Option { return func(s *Screen) { s.onEvent = f } }
 
 // WithWidths makes the screen measure characters as w does; without it DefaultWidths is used.
-func WithWidths(w *Widths) Option { return func(*Screen) {} }
+func WithWidths(w *Widths) Option { return func(s *Screen) { s.widths = w } }
 
-// WithClock replaces time.Now, by which synchronized output is bounded.
-func WithClock(now func() time.Time) Option { return func(*Screen) {} }
+// WithClock replaces time.Now, by which synchronized updates are bounded.
+func WithClock(now func() time.Time) Option { return func(s *Screen) { s.now = now } }
 
 // New returns a blank screen of cols x rows cells, each clamped to 1..1000.
-func New(cols, rows int, opts ...Option) *Screen { return &Screen{cols: cols, rows: rows} }
+func New(cols, rows int, opts ...Option) *Screen {
+	s := &Screen{now: time.Now}
+	for _, o := range opts {
+		o(s)
+	}
+	if s.widths == nil {
+		s.widths = DefaultWidths()
+	}
+	s.start(clampSize(cols), clampSize(rows))
+	return s
+}
 
-// Write feeds bytes that a program (or tmux) printed. It takes all of p and never fails.
-func (s *Screen) Write(p []byte) (int, error) { return len(p), nil }
+func clampSize(n int) int { return min(max(n, 1), maxSize) }
 
-// Resize changes the size, each dimension clamped to 1..1000.
-func (s *Screen) Resize(cols, rows int) {}
+// start makes everything new.
+func (s *Screen) start(cols, rows int) {
+	s.parser = parser{}
+	s.term = newTerminal(cols, rows, s.widths)
+	s.term.sync = s.synchronize
+	s.modes = Modes{}
+	s.holding = false
+	s.build()
+}
+
+// Write feeds bytes that a program, or tmux, printed. It takes all of p and never fails.
+func (s *Screen) Write(p []byte) (int, error) {
+	n := len(p)
+	for len(p) > 0 {
+		piece := p[:min(len(p), pieceSize)]
+		p = p[len(piece):]
+		s.writePiece(piece)
+	}
+	return n, nil
+}
+
+func (s *Screen) writePiece(p []byte) {
+	s.mu.Lock()
+	s.term.swept = false
+	s.parser.feed(p, s.term)
+	s.stale = true
+	if s.term.modes != s.modes {
+		s.modes = s.term.modes
+		s.term.emit(EventModes, "")
+	}
+	events := s.term.events
+	s.term.events = nil
+	s.mu.Unlock()
+	if s.onEvent != nil {
+		for _, e := range events {
+			s.onEvent(e)
+		}
+	}
+}
+
+// synchronize is called by the terminal, under mu, when a synchronized update begins or ends.
+func (s *Screen) synchronize(begin bool) {
+	if !begin {
+		s.holding = false
+		s.stale = true
+		return
+	}
+	// Whoever asked during the last update gets what it led to, also when the next one follows at once.
+	if s.wanted && !s.holding {
+		s.build()
+	}
+	if !s.holding {
+		s.holding = true
+		s.holdSince = s.now()
+	}
+}
+
+// Resize changes the size, each dimension clamped to 1..1000. It ends a synchronized update: what comes after it is
+// drawn for the new size. Where the output of a tmux client is shown, resize before the client's terminal is resized;
+// the other order leaves garbage until the next full redraw.
+func (s *Screen) Resize(cols, rows int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.term.resize(clampSize(cols), clampSize(rows))
+	s.holding = false
+	s.stale = true
+}
 
 // Reset makes the screen as New made it, keeping its size.
-func (s *Screen) Reset() {}
+func (s *Screen) Reset() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.start(s.term.cols, s.term.rows)
+}
 
-// Frame returns the screen as it is now, the same pointer while nothing changed.
-func (s *Screen) Frame() *Frame { return s.frame }
+// Frame returns the screen as it is now, the same pointer while nothing changed. Inside a synchronized update it is the
+// frame from before, for at most 150 ms.
+func (s *Screen) Frame() *Frame {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.heldLocked() > 0 {
+		s.wanted = true
+		return s.frame
+	}
+	if s.stale {
+		s.build()
+	}
+	return s.frame
+}
 
 // Version returns Frame's version.
-func (s *Screen) Version() uint64 { return 0 }
+func (s *Screen) Version() uint64 { return s.Frame().Version }
 
-// Held returns for how long Frame goes on showing an older picture because the program is inside a synchronized
-// update; 0 when it shows the present one.
-func (s *Screen) Held() time.Duration { return 0 }
+// Held returns for how long at most Frame will go on showing the frame from before a synchronized update; 0 when there
+// is none. Nothing wakes a reader when that time is over.
+func (s *Screen) Held() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.heldLocked()
+}
+
+func (s *Screen) heldLocked() time.Duration {
+	if !s.holding {
+		return 0
+	}
+	return max(0, maxHold-s.now().Sub(s.holdSince))
+}
 
 // Ground reports whether the stream may be cut here: no escape sequence and no character is half received.
-func (s *Screen) Ground() bool { return true }
+func (s *Screen) Ground() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.parser.ground()
+}
+
+// build makes the frame of the present screen, unless it would equal the last one. The caller holds mu.
+func (s *Screen) build() {
+	s.stale, s.wanted = false, false
+	t := s.term
+	last := s.frame
+	same := last != nil && last.Cols == t.cols && last.Rows == t.rows
+	for y, r := range t.grid.lines {
+		if r.dirty {
+			s.resolver.resolve(t, r)
+		}
+		same = same && r.version == last.versions[y]
+	}
+	f := Frame{
+		Cols:   t.cols,
+		Rows:   t.rows,
+		Cursor: Cursor{Row: t.y, Col: t.x, Visible: t.visible, Shape: t.shape},
+		Modes:  t.modes,
+		Title:  t.title,
+	}
+	if same && last.Cursor == f.Cursor && last.Modes == f.Modes && last.Title == f.Title {
+		return
+	}
+	f.lines = make([][]Cell, t.rows)
+	f.versions = make([]uint64, t.rows)
+	for y, r := range t.grid.lines {
+		f.lines[y], f.versions[y] = r.cells, r.version
+	}
+	if last != nil {
+		f.Version = last.Version + 1
+	}
+	f.links = s.resolver.links(t.table)
+	s.frame = &f
+}
+
+// resolver turns the cells of vt10x into those of frames.
+type resolver struct {
+	version uint64 // the last one given to a row
+	scratch []Cell
+	texts   [1024]runeText // of characters seen lately
+
+	linkCopy map[LinkID]string
+	linkSeen *intern
+	linkNext LinkID
+}
+
+type runeText struct {
+	r    rune
+	text string
+}
+
+// resolve brings r.cells up to date.
+func (v *resolver) resolve(t *terminal, r *row) {
+	r.dirty = false
+	t.grid.flush(r)
+	cells := v.scratch[:0]
+	for x := 0; x < t.cols; x++ {
+		g := t.grid.term.Cell(x, r.at)
+		style := t.table.styles[styleID(g)]
+		if t.reverseVideo {
+			style.Attr ^= Reverse
+		}
+		if g.Char < 0x7f {
+			cells = append(cells, Cell{Text: asciiText(byte(g.Char)), Width: 1, Style: style})
+			continue
+		}
+		// A wide cluster counts only with its filler behind it; halves that lost each other are blank.
+		text, width := v.text(t, g.Char)
+		if width == 2 {
+			if x+1 < t.cols && t.grid.term.Cell(x+1, r.at).Char == filler {
+				cells = append(cells, Cell{Text: text, Width: 2, Style: style}, Cell{Style: style})
+				x++
+				continue
+			}
+			text = " "
+		}
+		cells = append(cells, Cell{Text: text, Width: 1, Style: style})
+	}
+	v.scratch = cells
+	if slices.Equal(cells, r.cells) {
+		return
+	}
+	r.cells = slices.Clone(cells)
+	v.version++
+	r.version = v.version
+}
+
+// text returns the text and width of a character that is not ASCII; a lone filler is a blank.
+func (v *resolver) text(t *terminal, r rune) (string, int) {
+	if r == filler {
+		return " ", 1
+	}
+	if c, ok := t.table.cluster(r); ok {
+		return c.text, int(c.width)
+	}
+	e := &v.texts[uint32(r)%uint32(len(v.texts))]
+	if e.r != r {
+		e.r, e.text = r, string(r)
+	}
+	return e.text, t.widths.Rune(r)
+}
+
+// links returns the addresses of a table's links, which later changes of the table leave alone.
+func (v *resolver) links(t *intern) map[LinkID]string {
+	if v.linkSeen != t || v.linkNext != t.nextLink {
+		v.linkSeen, v.linkNext = t, t.nextLink
+		v.linkCopy = maps.Clone(t.links)
+	}
+	return v.linkCopy
+}
