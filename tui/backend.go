@@ -2,9 +2,13 @@ package tui
 
 import (
 	"context"
+	"errors"
 
 	"corral/sessions"
 )
+
+// ErrDown is in the chain of a link's error while the server is not running because `corral down` stopped it.
+var ErrDown = errors.New("stopped by corral down")
 
 // Backend is everything the dashboard needs from outside. It is handed in; the dashboard knows no sockets.
 type Backend interface {

@@ -3,21 +3,31 @@ package tui
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"log/slog"
+	"runtime/debug"
+	"sync"
+
+	tea "github.com/charmbracelet/bubbletea"
 
 	"corral/sessions"
+	"corral/tui/style"
+	"corral/tui/terminal"
 )
 
 // Config is what the dashboard is handed. Backend and Terminal are needed; the rest has defaults.
 type Config struct {
 	Backend  Backend
-	Terminal Terminal
+	Terminal *terminal.Terminal // open; Run does not close it
 	Log      *slog.Logger
 
 	// Theme is "dark", "light" or "" (what the terminal answers; dark until it does).
 	Theme string
-	// Prefix names the key that gives the keyboard back, for people, as "ctrl+\". The Terminal recognises it.
-	Prefix string
+	// Colors is how many colours the terminal has.
+	Colors style.Colors
+	// Prefix is the key that gives the keyboard back, the same that the Terminal was opened with.
+	Prefix terminal.Key
 	// Version is shown in the help.
 	Version string
 	// CWD is the directory that a new session is offered when no session is selected.
@@ -38,8 +48,101 @@ type Outcome struct {
 	Selected sessions.ID
 }
 
-// Run shows the dashboard until the user quits, ctx ends or something breaks. When it returns nothing of it runs any more;
-// the terminal is still open and is the caller's to close.
+// Run shows the dashboard until the user quits, the terminal hangs up, ctx ends (all three: nil) or something breaks. When
+// it returns nothing of it runs any more; the terminal is still open and is the caller's to close, before anything is
+// printed.
 func Run(ctx context.Context, cfg Config) (Outcome, error) {
-	return Outcome{}, errors.New("the dashboard is not there yet")
+	if cfg.Backend == nil || cfg.Terminal == nil {
+		return Outcome{}, errors.New("the dashboard needs a backend and a terminal")
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+
+	work, pump := newWork(ctx), newPump()
+	cols, rows := cfg.Terminal.Size()
+	app := newApp(cfg, cfg.Terminal, work, pump, cols, rows)
+	model := &guarded{app: app}
+	program := tea.NewProgram(model,
+		tea.WithContext(ctx),
+		tea.WithInput(cfg.Terminal.Input()),
+		tea.WithOutput(io.Discard),
+		tea.WithoutRenderer(),      // the terminal paints
+		tea.WithoutSignalHandler(), // ctx says when to end
+		tea.WithoutCatchPanics(),   // guarded does, and prints nothing
+	)
+	// The reader waits here until what it gave out was handled, so that what is typed after a key that hands over the
+	// keyboard goes where the user meant it.
+	cfg.Terminal.SetBarrier(func() { program.Send(nil) })
+
+	var background sync.WaitGroup
+	background.Go(func() { pump.run(ctx, program.Send) })
+	background.Go(func() { forward(ctx, cfg.Terminal.Events(), program.Send) })
+	background.Go(func() {
+		defer reportPanic(program.Send)
+		cfg.Backend.Watch(ctx, pump.change, pump.linked)
+	})
+
+	_, err := program.Run()
+	ended := ctx.Err() != nil
+	cancel()
+	work.stop()
+	background.Wait()
+	app.close()
+
+	out := Outcome{Sessions: app.list.Sessions()}
+	if s, ok := app.list.Selected(); ok {
+		out.Selected = s.ID
+		if cfg.SaveFocus != nil {
+			cfg.SaveFocus(s.ID)
+		}
+	}
+	switch {
+	case model.err != nil:
+		return out, model.err
+	case err != nil && !ended:
+		return out, fmt.Errorf("run the dashboard: %w", err)
+	}
+	return out, nil
+}
+
+// close ends every stream, all at once, and waits for them.
+func (a *App) close() {
+	a.leave()
+	var streams sync.WaitGroup
+	for _, p := range a.panes.recent {
+		streams.Go(p.Close)
+	}
+	streams.Wait()
+}
+
+// guarded keeps a panic of the model, or of a goroutine of the dashboard, from leaving the terminal in raw mode: the
+// program ends in order, and Run returns the panic as an error.
+type guarded struct {
+	app *App
+	err error
+}
+
+func (g *guarded) Init() tea.Cmd { return g.app.Init() }
+func (g *guarded) View() string  { return g.app.View() }
+
+func (g *guarded) Update(msg tea.Msg) (_ tea.Model, cmd tea.Cmd) {
+	if g.err != nil {
+		return g, tea.Quit
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			cmd = g.broke(v, debug.Stack())
+		}
+	}()
+	if m, ok := msg.(panickedMsg); ok {
+		return g, g.broke(m.value, m.stack)
+	}
+	_, cmd = g.app.Update(msg)
+	return g, cmd
+}
+
+func (g *guarded) broke(value any, stack []byte) tea.Cmd {
+	g.err = fmt.Errorf("the dashboard broke: %v", value)
+	g.app.log.Error("dashboard panicked", "error", g.err, "stack", string(stack))
+	return tea.Quit
 }

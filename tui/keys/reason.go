@@ -36,6 +36,8 @@ func Reason(a Action, s Situation) string {
 	switch a {
 	case Enter:
 		return enterReason(s)
+	case Details: // what is known can be shown without a server
+		return ""
 	case Restart:
 		if !s.Ended {
 			return "only an ended session can be restarted; x stops this one first"

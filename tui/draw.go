@@ -1,0 +1,247 @@
+package tui
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/charmbracelet/lipgloss"
+	"github.com/charmbracelet/x/ansi"
+
+	"corral/sessions"
+	"corral/tui/canvas"
+	"corral/tui/keys"
+	"corral/tui/status"
+	"corral/tui/style"
+	"corral/tui/termpane"
+)
+
+// compose draws everything onto the canvas. What surrounds the pane is drawn anew only when it may have changed: a program
+// that prints changes the pane alone, hundreds of times a second.
+func (a *App) compose() {
+	if a.dirty {
+		a.drawChrome(a.chrome)
+	}
+	c := a.canvas
+	c.CopyFrom(a.chrome)
+	if a.layout.tooSmall {
+		return
+	}
+	a.drawPane(c)
+	if a.layout.zoomed {
+		if bar := a.bar(); !bar.Quiet() {
+			a.drawBar(c, bar)
+		}
+	}
+	a.drawDialog(c)
+}
+
+func (a *App) drawChrome(c *canvas.Canvas) {
+	c.Resize(a.cols, a.rows)
+	switch {
+	case a.layout.tooSmall:
+		text := fmt.Sprintf("corral needs %dx%d; this is %dx%d", minCols, minRows, a.cols, a.rows)
+		area := center(canvas.Rect{W: a.cols, H: a.rows}, ansi.StringWidth(text), 1)
+		c.DrawLine(area.X, area.Y, area.W, text)
+	case !a.layout.zoomed:
+		a.drawList(c)
+		a.drawHeader(c)
+		a.drawBar(c, a.bar())
+	}
+}
+
+func (a *App) drawBar(c *canvas.Canvas, bar status.Bar) {
+	r := a.layout.status
+	c.DrawLine(r.X, r.Y, r.W, bar.View(a.theme, r.W))
+}
+
+func (a *App) drawList(c *canvas.Canvas) {
+	for i, line := range a.list.View() {
+		c.DrawLine(a.layout.list.X, a.layout.list.Y+i, a.layout.list.W, line)
+	}
+	edge := a.theme.Border
+	if a.focused {
+		edge = a.theme.Focus
+	}
+	bar := edge.Render("│")
+	for y := range a.layout.divider.H {
+		c.DrawLine(a.layout.divider.X, a.layout.divider.Y+y, 1, bar)
+	}
+}
+
+// drawHeader draws the line over the pane: what it shows, in what state, where, and how much of it.
+func (a *App) drawHeader(c *canvas.Canvas) {
+	r := a.layout.header
+	s, ok := a.list.Selected()
+	if !ok {
+		return
+	}
+	badge := status.BadgeOf(s)
+	right := ""
+	a.crop = a.cropMark()
+	if a.crop != "" {
+		right = " " + a.crop + " "
+	}
+	room := r.W - ansi.StringWidth(right)
+	title := sessions.CleanTitle(s.Title)
+	if title == "" {
+		title = s.ID.Short()
+	}
+	state := " " + badge.Mark + " " + badge.Word + " "
+	title = ansi.Truncate(" "+title+" ", max(room-ansi.StringWidth(state), 4), "…")
+	left := a.theme.Tone(style.Strong).Render(title) + a.theme.Tone(badge.Tone).Render(state)
+	if free := room - ansi.StringWidth(left); free > 4 {
+		cwd := sessions.CleanLine(s.CWD, sessions.MaxPath)
+		// The end of a path says more than its beginning.
+		if over := ansi.StringWidth(cwd) - (free - 1); over > 0 {
+			cwd = ansi.TruncateLeft(cwd, over+1, "…")
+		}
+		left += a.theme.Tone(style.Muted).Render(cwd)
+	}
+	gap := max(room-ansi.StringWidth(left), 0)
+	c.DrawLine(r.X, r.Y, r.W, left+strings.Repeat(" ", gap)+a.theme.Tone(style.Waiting).Render(right))
+}
+
+// cropMark says which part of a larger window the pane shows.
+func (a *App) cropMark() string {
+	if a.shown == nil {
+		return ""
+	}
+	return a.shown.Crop(a.layout.pane.W, a.layout.pane.H)
+}
+
+func (a *App) drawPane(c *canvas.Canvas) {
+	if a.shown == nil {
+		a.drawEmpty(c)
+		return
+	}
+	a.shown.Draw(c, a.layout.pane, a.theme, a.paneOptions())
+}
+
+// paneOptions says how the shown pane looks: alive, cut off or ended.
+func (a *App) paneOptions() termpane.DrawOptions {
+	s := a.sessions[a.shown.ID()]
+	st := a.shown.Status()
+	o := termpane.DrawOptions{Focused: a.focused && a.overlay.Top() == nil}
+	if st.Ended && st.State.Ended() && s.State.Live() { // the stream heard of the end before the watch
+		s.State, s.ExitCode, s.Signal, s.StateReason = st.State, st.ExitCode, nil, ""
+	}
+	switch {
+	case s.State == sessions.Starting:
+		o.Note = "starting..."
+	case s.State.Ended():
+		o.Dim, o.Note, o.Alarm = true, status.EndLine(s), true
+	case st.Link.State == sessions.LinkEnded:
+		o.Dim, o.Note, o.Alarm = true, endedLink(st.Link), true
+	case !st.Open || st.Link.State == sessions.LinkConnecting && !st.Restored:
+		o.Note = "connecting..."
+	case st.Link.State == sessions.LinkReconnecting:
+		o.Dim, o.Alarm = true, true
+		o.Note = status.StreamLine(st.Link, st.Dropped, a.now())
+	case st.Dropped > 0:
+		o.Alarm = true
+		o.Note = status.StreamLine(st.Link, st.Dropped, a.now())
+	}
+	return o
+}
+
+// endedLink says why a stream ended for good although its session did not.
+func endedLink(l sessions.Link) string {
+	switch l.Code {
+	case sessions.CloseAuthExpired:
+		return "your login has expired; log in again, then press enter"
+	case sessions.CloseNotFound:
+		return "the server knows no such session"
+	case sessions.CloseEnded:
+		return "the session has ended"
+	default:
+	}
+	if l.Err != nil {
+		return "the stream ended: " + sessions.CleanLine(l.Err.Error(), 200) + "; enter tries again"
+	}
+	return "the stream ended; enter tries again"
+}
+
+// drawEmpty explains an empty list.
+func (a *App) drawEmpty(c *canvas.Canvas) {
+	lines := []string{
+		a.theme.Tone(style.Strong).Render("No sessions yet."),
+		"Press " + a.theme.Tone(style.Accent).Render("n") + " for a shell that outlives your connection,",
+		"or " + a.theme.Tone(style.Accent).Render("?") + " for every key.",
+	}
+	if !a.listed {
+		lines = []string{a.theme.Tone(style.Muted).Render("Looking for sessions...")}
+	}
+	w := 0
+	for _, l := range lines {
+		w = max(w, ansi.StringWidth(l))
+	}
+	area := center(a.layout.pane, w, len(lines))
+	for i, l := range lines[:area.H] {
+		c.DrawLine(area.X, area.Y+i, area.W, l)
+	}
+}
+
+func (a *App) drawDialog(c *canvas.Canvas) {
+	top := a.overlay.Top()
+	if top == nil {
+		return
+	}
+	area := canvas.Rect{W: a.cols, H: a.rows - 1}
+	block := top.View(a.theme, area.W, area.H)
+	c.HideCursor()
+	c.DrawBlock(center(area, lipgloss.Width(block), lipgloss.Height(block)), block)
+}
+
+// bar is the status line as it is now.
+func (a *App) bar() status.Bar {
+	return status.Bar{Banner: a.banner(), Toast: a.toast, Hints: a.hints()}
+}
+
+// banner says what is wrong with the way to the sessions, the worst first.
+func (a *App) banner() string {
+	if errors.Is(a.watch.Err, ErrDown) {
+		if a.start == nil {
+			return "stopped by corral down; `corral up` starts it"
+		}
+		return "stopped by corral down, press u"
+	}
+	// The first moments need no words: the list says that it is being looked for.
+	if a.listed || a.watch.State != sessions.LinkConnecting {
+		if b := status.WatchBanner(a.watch, a.now()); b != "" {
+			return b
+		}
+	}
+	if d := a.database; d != nil && d.State == sessions.Down {
+		return "the database is away; changes have to wait"
+	}
+	for _, n := range a.nodes {
+		if n.State == sessions.Offline {
+			return fmt.Sprintf("%s is offline; states are as last known", sessions.CleanLine(n.Name, 60))
+		}
+	}
+	return ""
+}
+
+// hints are the keys that make sense now.
+func (a *App) hints() []status.Hint {
+	if a.focused {
+		return []status.Hint{{Key: a.prefix.String(), Does: "gives the keyboard back"}}
+	}
+	situation := a.situation()
+	var hints []status.Hint
+	for _, action := range []keys.Action{keys.StartUp, keys.Enter, keys.Create, keys.Restart, keys.Stop, keys.Remove,
+		keys.Details, keys.Zoom, keys.Help, keys.Quit} {
+		if keys.Reason(action, situation) != "" {
+			continue
+		}
+		if b, ok := a.keys.Binding(keys.Dashboard, action); ok {
+			does := b.Short
+			if action == keys.Stop && situation.Recoverable {
+				does = "close"
+			}
+			hints = append(hints, status.Hint{Key: keys.Name(b.Keys[0]), Does: does})
+		}
+	}
+	return hints
+}

@@ -1,0 +1,151 @@
+package tui
+
+import (
+	"maps"
+	"slices"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"corral/sessions"
+	"corral/tui/dialog"
+)
+
+// watched takes what the watch told.
+func (a *App) watched(m watchedMsg) tea.Cmd {
+	if m.link != nil {
+		a.watch = *m.link
+	}
+	var revived []sessions.ID
+	for _, c := range m.changes {
+		switch c.Type {
+		case sessions.ChangeSnapshot:
+			a.listed = true
+			fresh := make(map[sessions.ID]sessions.Session, len(c.Sessions))
+			for _, s := range c.Sessions {
+				fresh[s.ID] = s
+				if a.revives(s) {
+					revived = append(revived, s.ID)
+				}
+			}
+			a.sessions, a.nodes, a.database = fresh, c.Nodes, c.Database
+		case sessions.ChangeSession:
+			if c.Session == nil {
+				continue
+			}
+			if a.revives(*c.Session) {
+				revived = append(revived, c.Session.ID)
+			}
+			a.sessions[c.Session.ID] = *c.Session
+		case sessions.ChangeRemoved:
+			delete(a.sessions, c.ID)
+		case sessions.ChangeNode:
+			a.nodes = c.Nodes
+		case sessions.ChangeDatabase:
+			a.database = c.Database
+		case sessions.ChangeAlive:
+		}
+	}
+	cmds := []tea.Cmd{a.relist(), a.countdown()}
+	for _, id := range revived {
+		if p := a.panes.get(id); p != nil {
+			cmds = append(cmds, a.open(p))
+		}
+	}
+	return tea.Batch(cmds...)
+}
+
+// relist brings the list up to date with the sessions.
+func (a *App) relist() tea.Cmd {
+	a.list.Set(slices.Collect(maps.Values(a.sessions)))
+	if a.wanted != "" && a.listed {
+		a.list.Select(a.wanted)
+		a.wanted = ""
+	}
+	a.overlay.Each(func(d dialog.Dialog) {
+		if page, ok := d.(*dialog.Details); ok {
+			if s, there := a.sessions[page.About()]; there {
+				page.SetSession(s)
+			}
+		}
+	})
+	gone := a.panes.drop(func(id sessions.ID) bool { _, there := a.sessions[id]; return there })
+	if a.shown != nil && slices.Contains(gone, a.shown) {
+		a.leave()
+		a.shown = nil
+	}
+	a.dirty = true
+	return tea.Batch(a.closePanes(gone), a.show())
+}
+
+// revives reports whether s, as just told, lives again after the end that its pane has seen. The pane's stream may have
+// told of the end before the watch did, so a row that is merely older than the end must not count.
+func (a *App) revives(s sessions.Session) bool {
+	p := a.panes.get(s.ID)
+	if p == nil || p.Status().Link.State != sessions.LinkEnded {
+		return false
+	}
+	if !s.State.Live() || s.State == sessions.Starting || s.State == sessions.Stopping {
+		return false
+	}
+	was, known := a.sessions[s.ID]
+	return !known || was.State.Ended() || was.State == sessions.Starting || s.UpdatedAt.After(was.UpdatedAt)
+}
+
+// learn takes a session as an answer to a request told it, unless the watch has told something newer already.
+func (a *App) learn(s sessions.Session) tea.Cmd {
+	if known, ok := a.sessions[s.ID]; ok && known.UpdatedAt.After(s.UpdatedAt) {
+		return nil
+	}
+	return a.watched(watchedMsg{changes: []sessions.Change{{Type: sessions.ChangeSession, Session: &s}}})
+}
+
+func (a *App) created(m createdMsg) tea.Cmd {
+	open := a.overlay.Remove(m.form)
+	a.dirty = true
+	switch {
+	case m.err != nil && open:
+		m.form.Failed(explain("create the session", m.err))
+		a.overlay.Open(m.form)
+		return nil
+	case m.err != nil:
+		return a.complain("create the session", m.err)
+	}
+	cmd := a.learn(m.session)
+	if !open { // the user has turned to something else meanwhile
+		return cmd
+	}
+	a.list.Select(m.session.ID)
+	return tea.Batch(cmd, a.show())
+}
+
+func (a *App) renamed(m renamedMsg) tea.Cmd {
+	open := a.overlay.Remove(m.form)
+	a.dirty = true
+	switch {
+	case m.err != nil && open:
+		m.form.Failed(explain("rename the session", m.err))
+		a.overlay.Open(m.form)
+		return nil
+	case m.err != nil:
+		return a.complain("rename the session", m.err)
+	}
+	return a.learn(m.session)
+}
+
+// finished takes the end of an operation.
+func (a *App) finished(m doneMsg) tea.Cmd {
+	if m.err != nil {
+		return a.complain(m.op, m.err)
+	}
+	title := sessions.CleanTitle(a.sessions[m.id].Title)
+	var cmd tea.Cmd
+	switch m.op {
+	case opStop, opClose, opRestart:
+		cmd = a.learn(m.session)
+	case opRemove:
+		cmd = a.watched(watchedMsg{changes: []sessions.Change{{Type: sessions.ChangeRemoved, ID: m.id}}})
+	case opStart:
+		a.wake()
+	}
+	return tea.Batch(cmd, a.say(m.op.done(title), false))
+}

@@ -1,0 +1,65 @@
+package tui
+
+import (
+	"corral/sessions"
+	"corral/tui/dialog"
+	"corral/tui/terminal"
+)
+
+// Facts, as they come in.
+type (
+	// watchedMsg brings what the watch told since the last one.
+	watchedMsg struct {
+		changes []sessions.Change
+		link    *sessions.Link // nil when unchanged
+	}
+	// paneChangedMsg says that a pane looks different.
+	paneChangedMsg struct{ id sessions.ID }
+	// terminalMsg brings what the terminal says.
+	terminalMsg struct{ event terminal.Event }
+	// panickedMsg says that a goroutine of the dashboard panicked.
+	panickedMsg struct {
+		value any
+		stack []byte
+	}
+)
+
+// Answers to commands. Those for a dialog name it, and are dropped when it is no longer open.
+type (
+	createdMsg struct {
+		form    *dialog.NewSession
+		session sessions.Session
+		err     error
+	}
+	renamedMsg struct {
+		form    *dialog.Rename
+		session sessions.Session
+		err     error
+	}
+	directoriesMsg struct {
+		form   *dialog.NewSession
+		prefix string
+		found  []string
+		err    error
+	}
+	eventsMsg struct {
+		page   *dialog.Details
+		events []sessions.Event
+		err    error
+	}
+	// doneMsg ends an operation on a session.
+	doneMsg struct {
+		op      operation
+		id      sessions.ID
+		session sessions.Session // as it is now; empty after a removal
+		err     error
+	}
+)
+
+// Clocks. Those that may be overtaken carry the generation of what they were set for.
+type (
+	toastExpiredMsg  struct{ generation int }
+	countdownMsg     struct{}
+	resizeSettledMsg struct{ generation int }
+	openPaneMsg      struct{ id sessions.ID }
+)
