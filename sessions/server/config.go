@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"net"
 	"time"
+
+	"corral/sessions/internal/pgcluster"
 )
 
 // Config is everything the server role is handed; it reads nothing from the environment.
@@ -24,6 +26,8 @@ type Config struct {
 	ReplayLines int
 	// ReconcileEvery is the time between rounds of the reconciler; 0 means 15 s.
 	ReconcileEvery time.Duration
+	// Home is what a leading ~ in a directory means; "" is the home that the user database names.
+	Home string
 	// Node is the name of this machine.
 	Node string
 	// Version is the version of the binary.
@@ -39,4 +43,23 @@ type Database struct {
 	SocketDir string // at most 93 bytes
 	LogDir    string
 	RunAsUser string // "" or, when root, "postgres"
+}
+
+// kind is what status calls the database.
+func (d Database) kind() string {
+	if d.URL != "" {
+		return "external"
+	}
+	return "private"
+}
+
+// cluster returns the private cluster, nil when the database is external.
+func (cfg Config) cluster() *pgcluster.Cluster {
+	d := cfg.Database
+	if d.URL != "" {
+		return nil
+	}
+	return pgcluster.New(pgcluster.Config{
+		Dir: d.Dir, SocketDir: d.SocketDir, LogDir: d.LogDir, RunAsUser: d.RunAsUser, Log: cfg.Log,
+	})
 }

@@ -166,7 +166,7 @@ func (c *Client) transportError(ctx context.Context, err error) error {
 			Code: sessions.CodeDeadline, Message: "the server did not answer in time", Hint: "try again, or see corral status", Cause: err,
 		}
 	case ctx.Err() != nil:
-		return ctx.Err()
+		return context.Cause(ctx)
 	case notListening(err):
 		return &sessions.Error{
 			Code: sessions.CodeUnreachable, Message: "no server answers on " + c.address(), Hint: "start it with corral up", Cause: err,
