@@ -1,4 +1,25 @@
-// Command corral keeps terminal sessions alive and shows them in one dashboard.
+// Command corral keeps terminal sessions alive and shows them in one dashboard. One binary plays every role: without a
+// verb it is the dashboard, `corral server` and `corral runtime` are the daemons, and everything else is a command of
+// one call to the server's API.
+//
+// Each verb has a file of its own. What they share is in program.go (finding and starting this Corral), output.go
+// (people and JSON), errors.go (sentences and exit codes) and role.go (what all daemons do at their start).
 package main
 
-func main() {}
+import (
+	"os"
+
+	"corral/runtime/launch"
+	"corral/runtime/recorder"
+)
+
+func main() {
+	// Both run at every start of a session, inside tmux: before anything else is built.
+	if len(os.Args) == 3 && os.Args[1] == "launch" {
+		os.Exit(launch.Exec(os.Args[2]))
+	}
+	if len(os.Args) == 4 && os.Args[1] == "handoff" {
+		os.Exit(recorder.Handoff(os.Args[2], os.Args[3]))
+	}
+	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}

@@ -27,7 +27,7 @@ type Environment struct {
 
 	Term      string // TERM
 	ColorTerm string // COLORTERM
-	NoColor   bool   // NO_COLOR is set and not empty (no-color.org)
+	NoColor   string // NO_COLOR; any value but "" switches colours off (no-color.org)
 	Locale    string // what decides the character set: LC_ALL, LC_CTYPE or LANG
 	SSHClient string // address of the client when this is an SSH login, "" otherwise
 
@@ -51,7 +51,7 @@ func read(getenv func(string) string, environ []string, passwdHome func() (strin
 		ReplayLines: -1,
 		Term:        getenv("TERM"),
 		ColorTerm:   getenv("COLORTERM"),
-		NoColor:     getenv("NO_COLOR") != "",
+		NoColor:     getenv("NO_COLOR"),
 		Locale:      firstSet(getenv("LC_ALL"), getenv("LC_CTYPE"), getenv("LANG")),
 	}
 	if client, _, ok := strings.Cut(getenv("SSH_CONNECTION"), " "); ok {

@@ -45,6 +45,7 @@ type Paths struct {
 type Postgres struct {
 	Dir       string // data directory of the cluster
 	SocketDir string
+	LogDir    string
 	RunAs     string // user that must run it; "" means ourselves
 }
 
@@ -110,10 +111,10 @@ func tooLong(run string, uid int) string {
 }
 
 // postgres places the private cluster. PostgreSQL refuses to run as root, and the user postgres can reach neither a
-// 0700 data directory of root nor a socket in it, so as root both lie under /var/lib/corral, named in postgres.path.
+// 0700 data directory of root nor a socket in it, so as root all of it lies under /var/lib/corral, named in postgres.path.
 func (p Paths) postgres() (Postgres, error) {
 	if p.uid != 0 {
-		return Postgres{Dir: filepath.Join(p.Data, "postgres"), SocketDir: filepath.Join(p.Run, "pg")}, nil
+		return Postgres{Dir: filepath.Join(p.Data, "postgres"), SocketDir: filepath.Join(p.Run, "pg"), LogDir: p.LogDir()}, nil
 	}
 	home := filepath.Join("/var/lib/corral", hash(p.Data))
 	named, err := os.ReadFile(p.postgresPath())
@@ -125,7 +126,10 @@ func (p Paths) postgres() (Postgres, error) {
 		}
 		home = filepath.Dir(dir)
 	}
-	return Postgres{Dir: filepath.Join(home, "pg"), SocketDir: filepath.Join(home, "run"), RunAs: "postgres"}, nil
+	return Postgres{
+		Dir: filepath.Join(home, "pg"), SocketDir: filepath.Join(home, "run"), LogDir: filepath.Join(home, "log"),
+		RunAs: "postgres",
+	}, nil
 }
 
 func (p Paths) postgresPath() string { return filepath.Join(p.Data, "postgres.path") }
@@ -145,17 +149,18 @@ func (p Paths) LogDir() string { return filepath.Join(p.Data, "log") }
 // Log returns the path of a role's log.
 func (p Paths) Log(r Role) string { return filepath.Join(p.LogDir(), string(r)+".log") }
 
+// Output returns the path of the file that takes what a role prints: only the trace of a crash.
+func (p Paths) Output(r Role) string { return filepath.Join(p.LogDir(), string(r)+".out") }
+
 // DownMarker returns the path of the file that `corral down` leaves: while it exists nothing is started by itself.
 func (p Paths) DownMarker() string { return filepath.Join(p.Data, "down") }
 
 // Focus returns the path of the file that remembers the session which the dashboard showed last.
 func (p Paths) Focus() string { return filepath.Join(p.Data, "focus") }
 
-// Terminal returns the path of the file that says that a dashboard has changed the modes of the terminal called name,
-// so that the next start on it can reset them after a kill.
-func (p Paths) Terminal(name string) string {
-	return filepath.Join(p.Data, "terminals", strings.ReplaceAll(strings.TrimPrefix(name, "/dev/"), "/", "-"))
-}
+// Terminals returns the path, to be completed with the terminal's number, of the file that says that a dashboard has
+// changed that terminal's modes, so that the next start on it can reset them after a kill.
+func (p Paths) Terminals() string { return filepath.Join(p.Data, "terminals", "tty") }
 
 // Environ returns the environment for a daemon of this Corral: what may be inherited, and these very paths, so that the
 // daemon finds the same places from another working directory.

@@ -43,15 +43,14 @@ func TestDefaults(t *testing.T) {
 	t.Parallel()
 	p := places(t, 1000, "HOME=/home/ann")
 	for got, want := range map[string]string{
-		p.Data:                   "/home/ann/.local/share/corral",
-		p.Run:                    "/home/ann/.local/share/corral/run",
-		p.Config:                 "/home/ann/.config/corral/config.toml",
-		p.Postgres.Dir:           "/home/ann/.local/share/corral/postgres",
-		p.Socket(Server):         "/home/ann/.local/share/corral/run/server.sock",
-		p.Lock(Runtime):          "/home/ann/.local/share/corral/lock/runtime",
-		p.Log(Server):            "/home/ann/.local/share/corral/log/server.log",
-		p.DownMarker():           "/home/ann/.local/share/corral/down",
-		p.Terminal("/dev/pts/3"): "/home/ann/.local/share/corral/terminals/pts-3",
+		p.Data:           "/home/ann/.local/share/corral",
+		p.Run:            "/home/ann/.local/share/corral/run",
+		p.Config:         "/home/ann/.config/corral/config.toml",
+		p.Postgres.Dir:   "/home/ann/.local/share/corral/postgres",
+		p.Socket(Server): "/home/ann/.local/share/corral/run/server.sock",
+		p.Lock(Runtime):  "/home/ann/.local/share/corral/lock/runtime",
+		p.Log(Server):    "/home/ann/.local/share/corral/log/server.log",
+		p.DownMarker():   "/home/ann/.local/share/corral/down",
 	} {
 		if got != want {
 			t.Errorf("got %s, want %s", got, want)

@@ -1,6 +1,7 @@
 package sock
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"os"
@@ -26,6 +27,21 @@ func inUse(path string, conn net.Conn) error {
 		e.PID, e.UID = int(cred.Pid), int(cred.Uid)
 	}
 	return e
+}
+
+// Listening returns the process that listens on the unix socket at path, 0 when nobody does.
+func Listening(ctx context.Context, path string) int {
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "unix", path)
+	if err != nil {
+		return 0
+	}
+	defer conn.Close()
+	cred, err := credentials(conn)
+	if err != nil {
+		return 0
+	}
+	return int(cred.Pid)
 }
 
 // allowed refuses peers of other users. Root reaches everything anyway; root's own Corral lets only root in.

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"corral/sessions"
+	"corral/sessions/sessionclient"
+)
+
+// The verbs that change one session: restart, stop, close, rename, rm.
+
+func (p *program) restartCommand() *cobra.Command {
+	return p.changeCommand("restart ID", "start an ended session again: same id, title and directory, a fresh process",
+		func(ctx context.Context, client *sessionclient.Client, s sessions.Session) (sessions.Session, error) {
+			return client.Restart(ctx, s.ID)
+		})
+}
+
+func (p *program) stopCommand() *cobra.Command {
+	return p.changeCommand("stop ID", "ask a session's program to end; after 10 s it is killed",
+		func(ctx context.Context, client *sessionclient.Client, s sessions.Session) (sessions.Session, error) {
+			return client.Stop(ctx, s.ID)
+		})
+}
+
+func (p *program) closeCommand() *cobra.Command {
+	return p.changeCommand("close ID", "give up a RECOVERABLE session: it becomes STOPPED and nothing is started",
+		func(ctx context.Context, client *sessionclient.Client, s sessions.Session) (sessions.Session, error) {
+			return client.Close(ctx, s.ID)
+		})
+}
+
+// changeCommand is a verb that changes one session and answers with it.
+func (p *program) changeCommand(use, short string, change func(context.Context, *sessionclient.Client, sessions.Session) (sessions.Session, error)) *cobra.Command {
+	return &cobra.Command{
+		Use: use, Short: short, Args: arguments(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withSession(cmd.Context(), args[0], func(ctx context.Context, client *sessionclient.Client, s sessions.Session) error {
+				s, err := change(ctx, client, s)
+				if err != nil {
+					return err
+				}
+				return p.sayState(s)
+			})
+		},
+	}
+}
+
+func (p *program) renameCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "rename ID TITLE", Short: "give a session another title", Args: arguments(2, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withSession(cmd.Context(), args[0], func(ctx context.Context, client *sessionclient.Client, s sessions.Session) error {
+				s, err := client.Update(ctx, s.ID, sessions.UpdateRequest{Title: &args[1]})
+				if err != nil {
+					return err
+				}
+				return p.sayState(s)
+			})
+		},
+	}
+}
+
+func (p *program) rmCommand() *cobra.Command {
+	var force bool
+	cmd := &cobra.Command{
+		Use: "rm ID", Short: "remove an ended session, with its screen and history", Args: arguments(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withSession(cmd.Context(), args[0], func(ctx context.Context, client *sessionclient.Client, s sessions.Session) error {
+				if err := client.Remove(ctx, s.ID, force); err != nil {
+					return err
+				}
+				return p.say(map[string]any{"id": s.ID, "removed": true}, "%s  %s removed", s.ID.Short(), sessions.CleanTitle(s.Title))
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&force, "force", false, "also when it is alive: kill its program")
+	return cmd
+}
+
+// sayState prints a session in one line.
+func (p *program) sayState(s sessions.Session) error {
+	return p.say(s, "%s  %s  %s", s.ID.Short(), stateWord(s), sessions.CleanTitle(s.Title))
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"corral/cmd/internal/paths"
+	"corral/sessions"
+	"corral/sessions/sessionclient"
+	"corral/tui"
+	"corral/tui/style"
+	"corral/tui/terminal"
+	"corral/vt"
+)
+
+// backend is the client as the dashboard wants it.
+type backend struct{ *sessionclient.Client }
+
+func (b backend) Attach(id sessions.ID, o sessions.StreamOptions, h sessions.StreamHandler) tui.Stream {
+	return b.Client.Attach(id, o, h)
+}
+
+// dashboard shows the dashboard until the user leaves it.
+func (p *program) dashboard(ctx context.Context) error {
+	// A closed terminal is a way out like any other; what runs must be told to stop, not be killed by the signal.
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP)
+	defer stop()
+	c, err := open()
+	if err != nil {
+		return err
+	}
+	prefix, err := prefixKey(c.config)
+	if err != nil {
+		return err
+	}
+	if err := c.raise(); err != nil {
+		return err
+	}
+	// A server that may not be started is shown as such; one that cannot be started is an error to read at the prompt.
+	if c.config.Autostart {
+		if err := c.ensure(ctx); err != nil {
+			return err
+		}
+	} else if err := c.paths.Prepare(); err != nil {
+		return err
+	}
+	log, closeLog := c.log(dashboardLog)
+	defer closeLog()
+	term, err := terminal.Open(terminal.Config{
+		In: p.stdin, Out: p.stdout, Env: c.terminalEnv(), StatePath: c.paths.Terminals(),
+		Mouse: c.config.Mouse, Prefix: prefix, Log: log,
+	})
+	if err != nil {
+		return err
+	}
+	defer term.Close()
+	client := c.client(c.ensure)
+	defer client.CloseIdleConnections()
+	out, err := tui.Run(ctx, c.dashboardConfig(client, term, prefix, log))
+	if closeErr := term.Close(); err == nil {
+		err = closeErr
+	}
+	if ctx.Err() != nil {
+		return nil // told to stop by a signal; the terminal is restored
+	}
+	if err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintln(p.stdout, tui.Farewell(out.Sessions)) // the terminal may have hung up
+	return nil
+}
+
+func colours(p vt.Profile) style.Colors {
+	switch p {
+	case vt.TrueColor, vt.ANSI256:
+		return style.Full
+	case vt.ANSI16:
+		return style.Basic
+	case vt.NoColor:
+		return style.None
+	}
+	return style.None
+}
+
+// dashboardLog names the dashboard's log beside those of the roles.
+const dashboardLog = paths.Role("dashboard")
+
+func (c *corral) dashboardConfig(client *sessionclient.Client, term *terminal.Terminal, prefix terminal.Key, log *slog.Logger) tui.Config {
+	theme := c.config.Theme
+	if theme == "auto" {
+		theme = ""
+	}
+	cwd, err := os.Getwd()
+	if err != nil {
+		cwd = c.env.Home
+	}
+	return tui.Config{
+		Backend: backend{client}, Terminal: term, Log: log, Theme: theme, Colors: colours(term.Profile()),
+		Prefix: prefix, Version: version,
+		CWD: cwd, Client: c.viewer("dashboard"), StartSelected: c.focus(), SaveFocus: c.saveFocus,
+		Start: func(ctx context.Context) error {
+			if err := c.raise(); err != nil {
+				return err
+			}
+			return c.ensure(ctx)
+		},
+	}
+}

@@ -1,0 +1,208 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"corral/cmd/internal/config"
+	"corral/cmd/internal/paths"
+	"corral/cmd/internal/spawn"
+	"corral/sessions"
+	"corral/sessions/sessionclient"
+)
+
+// callTimeout bounds one request of a verb. The server has its own, shorter deadlines and explains them.
+const callTimeout = 30 * time.Second
+
+// startPatience bounds the wait for a server that has just been started: it makes a database cluster at its first start,
+// which takes 2 s on an idle machine.
+const startPatience = 25 * time.Second
+
+// program is what every verb is handed.
+type program struct {
+	stdin, stdout, stderr *os.File
+	json                  bool
+}
+
+// corral is one Corral as this process sees it: where it lies and how it is configured.
+type corral struct {
+	env    paths.Environment
+	paths  paths.Paths
+	config config.Config
+	self   string // path of this binary
+	remote string // socket that CR_SERVER names; "" for the server of our own data directory
+}
+
+// open finds this process's Corral. It creates and starts nothing.
+func open() (*corral, error) {
+	env, err := paths.Read()
+	if err != nil {
+		return nil, err
+	}
+	c := &corral{env: env}
+	if c.paths, err = env.Paths(); err != nil {
+		return nil, err
+	}
+	if c.config, err = config.Load(c.paths.Config, c.paths.ConfigGiven); err != nil {
+		return nil, err
+	}
+	if c.self, err = os.Executable(); err != nil {
+		return nil, fmt.Errorf("find the corral binary: %w", err)
+	}
+	c.remote, err = remoteSocket(env.Server)
+	return c, err
+}
+
+// remoteSocket reads CR_SERVER.
+func remoteSocket(server string) (string, error) {
+	if server == "" {
+		return "", nil
+	}
+	path, isUnix := strings.CutPrefix(server, "unix://")
+	if !isUnix || !filepath.IsAbs(path) {
+		return "", usage("CR_SERVER names a server that this version cannot reach", "set it to unix:///path/of/server.sock, or unset it")
+	}
+	return path, nil
+}
+
+// connect returns a client of a server that answers, after starting one where that is allowed.
+func (c *corral) connect(ctx context.Context) (*sessionclient.Client, error) {
+	if err := c.ensure(ctx); err != nil {
+		return nil, err
+	}
+	client := c.client(nil)
+	if c.young() {
+		// A server answers before its PostgreSQL and its runtime do. What is still missing afterwards the request itself
+		// finds out and explains; not every request needs everything.
+		ctx, cancel := context.WithTimeout(ctx, startPatience)
+		defer cancel()
+		if err := untilReady(ctx, client); errors.Is(err, context.Canceled) {
+			return nil, err
+		}
+	}
+	return client, nil
+}
+
+// young reports whether the server started so recently that it may not be ready: its lock's file was written then.
+func (c *corral) young() bool {
+	info, err := os.Stat(c.paths.Lock(paths.Server))
+	return err == nil && c.remote == "" && time.Since(info.ModTime()) < startPatience
+}
+
+// client returns a client that calls ensure when nobody listens; nil starts nothing.
+func (c *corral) client(ensure func(context.Context) error) *sessionclient.Client {
+	return sessionclient.New(sessionclient.Config{
+		Socket: c.socket(), EnsureServer: ensure, ClientName: c.viewer("corral"), Log: slog.New(slog.DiscardHandler),
+	})
+}
+
+func (c *corral) socket() string {
+	if c.remote != "" {
+		return c.remote
+	}
+	return c.paths.Socket(paths.Server)
+}
+
+// ensure makes sure that the server answers.
+func (c *corral) ensure(ctx context.Context) error {
+	r := c.role(paths.Server)
+	switch {
+	case c.remote != "":
+		return nil // whoever runs it starts it; the first request says whether it answers
+	case r.Answers(ctx):
+		return c.paths.Check()
+	case c.down():
+		return &sessions.Error{
+			Code: sessions.CodeUnreachable, Message: "this Corral was stopped by corral down", Hint: "start it again with: corral up",
+		}
+	case !c.config.Autostart:
+		return &sessions.Error{
+			Code: sessions.CodeUnreachable, Message: "the server does not run and autostart is off", Hint: "start it with: corral server",
+		}
+	}
+	if err := c.paths.Prepare(); err != nil {
+		return err
+	}
+	return r.Ensure(ctx)
+}
+
+// role describes how a role of this Corral is started.
+func (c *corral) role(name paths.Role) spawn.Role {
+	return spawn.Role{
+		Name: string(name), Binary: c.self, Args: []string{string(name), "--foreground"},
+		Socket: c.paths.Socket(name), Output: c.paths.Output(name), Env: c.paths.Environ(c.env),
+	}
+}
+
+// down reports whether `corral down` left its marker.
+func (c *corral) down() bool {
+	_, err := os.Stat(c.paths.DownMarker())
+	return err == nil
+}
+
+// raise removes the marker of `corral down`.
+func (c *corral) raise() error {
+	if err := os.Remove(c.paths.DownMarker()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove the mark of corral down: %w", err)
+	}
+	return nil
+}
+
+// replay is how many history lines an attach asks for.
+func (c *corral) replay() int {
+	if c.env.ReplayLines >= 0 {
+		return c.env.ReplayLines
+	}
+	return c.config.Replay.Lines
+}
+
+// viewer names this client to others.
+func (c *corral) viewer(what string) string {
+	if c.env.SSHClient != "" {
+		return what + " on ssh " + sessions.CleanLine(c.env.SSHClient, 60)
+	}
+	return what
+}
+
+// one finds the session that the user named and hands it to what the verb does.
+func (c *corral) one(ctx context.Context, client *sessionclient.Client, name string) (sessions.Session, error) {
+	list, err := client.List(ctx)
+	if err != nil {
+		return sessions.Session{}, err
+	}
+	return sessions.Resolve(list, name)
+}
+
+// withSession opens this Corral, connects, and calls do with the named session, all within the time of one call.
+func withSession(ctx context.Context, name string, do func(context.Context, *sessionclient.Client, sessions.Session) error) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	return withServer(ctx, func(ctx context.Context, c *corral, client *sessionclient.Client) error {
+		s, err := c.one(ctx, client, name)
+		if err != nil {
+			return err
+		}
+		return do(ctx, client, s)
+	})
+}
+
+// withServer opens this Corral and connects.
+func withServer(ctx context.Context, do func(context.Context, *corral, *sessionclient.Client) error) error {
+	c, err := open()
+	if err != nil {
+		return err
+	}
+	client, err := c.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer client.CloseIdleConnections()
+	return do(ctx, c, client)
+}
