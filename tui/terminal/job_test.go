@@ -1,0 +1,3 @@
+package terminal
+
+func runJob(string) int { return 0 }
