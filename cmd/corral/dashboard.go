@@ -12,9 +12,7 @@ import (
 	"corral/sessions"
 	"corral/sessions/sessionclient"
 	"corral/tui"
-	"corral/tui/style"
 	"corral/tui/terminal"
-	"corral/vt"
 )
 
 // backend is the client as the dashboard wants it.
@@ -74,18 +72,6 @@ func (p *program) dashboard(ctx context.Context) error {
 	return nil
 }
 
-func colours(p vt.Profile) style.Colors {
-	switch p {
-	case vt.TrueColor, vt.ANSI256:
-		return style.Full
-	case vt.ANSI16:
-		return style.Basic
-	case vt.NoColor:
-		return style.None
-	}
-	return style.None
-}
-
 // dashboardLog names the dashboard's log beside those of the roles.
 const dashboardLog = paths.Role("dashboard")
 
@@ -99,7 +85,7 @@ func (c *corral) dashboardConfig(client *sessionclient.Client, term *terminal.Te
 		cwd = c.env.Home
 	}
 	return tui.Config{
-		Backend: backend{client}, Terminal: term, Log: log, Theme: theme, Colors: colours(term.Profile()),
+		Backend: backend{client}, Terminal: term, Log: log, Theme: theme,
 		Prefix: prefix, Version: version,
 		CWD: cwd, Client: c.viewer("dashboard"), StartSelected: c.focus(), SaveFocus: c.saveFocus,
 		Start: func(ctx context.Context) error {
