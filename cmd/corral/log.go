@@ -23,5 +23,5 @@ func (c *corral) log(role paths.Role) (*slog.Logger, func()) {
 }
 
 func logger(w io.Writer, level slog.Level) *slog.Logger {
-	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level})).With("pid", os.Getpid())
+	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level})).With("process", os.Getpid())
 }

@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 )
@@ -11,25 +10,30 @@ import (
 // Size is a number of bytes, written as a number or with a unit: "8MiB", "10GiB", "500MB".
 type Size int64
 
-var sizeForm = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?)\s*([kKMGT]?)(i?)B?$`)
+// units are the factors of the letters before B or iB.
+const units = " KMGT"
 
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (s *Size) UnmarshalText(text []byte) error {
-	m := sizeForm.FindStringSubmatch(string(text))
-	if m == nil || m[2] == "" && m[3] != "" {
-		return fmt.Errorf(`%q is no size; write it as "10GiB" or "500MB"`, text)
+	bad := fmt.Errorf(`%q is no size; write it as "10GiB" or "500MB"`, text)
+	number, _ := strings.CutSuffix(string(text), "B")
+	number, binary := strings.CutSuffix(number, "i")
+	digits := strings.TrimRight(number, "kKMGT")
+	unit := strings.ToUpper(number[len(digits):])
+	if len(unit) > 1 || binary && unit == "" || strings.Trim(digits, "0123456789. ") != "" {
+		return bad
 	}
-	n, err := strconv.ParseFloat(m[1], 64)
+	n, err := strconv.ParseFloat(strings.TrimRight(digits, " "), 64)
 	if err != nil {
-		return fmt.Errorf("%q is no size", text)
+		return bad
 	}
 	base := 1000.0
-	if m[3] == "i" {
+	if binary {
 		base = 1024
 	}
-	n *= math.Pow(base, float64(strings.Index(" KMGT", strings.ToUpper(m[2] + " ")[:1])))
+	n *= math.Pow(base, float64(max(0, strings.Index(units, unit))))
 	if n >= math.MaxInt64 {
-		return fmt.Errorf("%q is too large", text)
+		return bad
 	}
 	*s = Size(n)
 	return nil

@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -36,9 +35,16 @@ type Environment struct {
 	Inherited []string
 }
 
-// inherited names what a daemon, and through it a session, may see of the environment that started it. The two of
-// systemd and D-Bus are there because `systemd-run --user` needs them.
-var inherited = regexp.MustCompile(`^(HOME|PATH|SHELL|USER|LOGNAME|LANG|LANGUAGE|LC_[A-Z]+|TZ|XDG_(DATA|CONFIG|RUNTIME)_(HOME|DIR)|DBUS_SESSION_BUS_ADDRESS)=`)
+// inherited reports whether a daemon, and through it a session, may see a variable of the environment that started it.
+// The last two are there because `systemd-run --user` needs them.
+func inherited(name string) bool {
+	switch name {
+	case "PATH", "SHELL", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "XDG_DATA_HOME", "XDG_CONFIG_HOME",
+		"XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS":
+		return true
+	}
+	return strings.HasPrefix(name, "LC_")
+}
 
 // Read reads the environment of this process.
 func Read() (Environment, error) {
@@ -58,7 +64,7 @@ func read(getenv func(string) string, environ []string, passwdHome func() (strin
 		e.SSHClient = client
 	}
 	for _, kv := range environ {
-		if inherited.MatchString(kv) && !strings.HasPrefix(kv, "HOME=") {
+		if name, _, _ := strings.Cut(kv, "="); inherited(name) {
 			e.Inherited = append(e.Inherited, kv)
 		}
 	}
