@@ -35,8 +35,9 @@ type row struct {
 }
 
 const (
-	noStyle    = ^uint32(0)
-	maxPending = 8 << 10 // bytes of a row before they are sent anyway
+	noStyle     = ^uint32(0)
+	smallStyles = 256
+	maxPending  = 8 << 10 // bytes of a row before they are sent anyway
 )
 
 func newGrid(cols, rows int, width func(rune) int) *grid {
@@ -86,21 +87,44 @@ func (g *grid) begin(r *row, x int, style uint32) {
 		r.pending = appendCSI(r.pending, x+1, 'G')
 	}
 	r.col = x
-	if style == r.style {
-		return
+	if style != r.style {
+		r.pending = appendStyle(r.pending, r.style, style)
+		r.style = style
 	}
-	r.style = style
-	if style == plainStyle {
-		r.pending = append(r.pending, "\x1b[m"...)
-		return
+}
+
+// appendStyle appends what takes vt10x from one style number to another. Every byte of it costs vt10x more than a cell,
+// so the first 256 numbers go in the two smallest forms there are, half in the foreground (SGR 30 to 37 and 90 to 97)
+// and half in the background; larger ones are a 24-bit foreground.
+func appendStyle(b []byte, from, to uint32) []byte {
+	if to == plainStyle {
+		return append(b, "\x1b[m"...)
 	}
-	r.pending = append(r.pending, "\x1b[38;2;"...)
-	r.pending = strconv.AppendInt(r.pending, int64(style>>16), 10)
-	r.pending = append(r.pending, ';')
-	r.pending = strconv.AppendInt(r.pending, int64(style>>8&0xff), 10)
-	r.pending = append(r.pending, ';')
-	r.pending = strconv.AppendInt(r.pending, int64(style&0xff), 10)
-	r.pending = append(r.pending, 'm')
+	b = append(b, "\x1b["...)
+	if to >= smallStyles {
+		for _, n := range [...]uint32{38, 2, to >> 16, to >> 8 & 0xff, to & 0xff} {
+			b = append(strconv.AppendUint(b, uint64(n), 10), ';')
+		}
+		b[len(b)-1] = 'm'
+		return b
+	}
+	unknown := from >= smallStyles
+	if unknown || from&0xf != to&0xf || from == plainStyle {
+		b = append(appendBasic(b, to&0xf, 30), ';')
+	}
+	if unknown || from>>4 != to>>4 {
+		b = append(appendBasic(b, to>>4, 40), ';')
+	}
+	b[len(b)-1] = 'm'
+	return b
+}
+
+// appendBasic appends the SGR code of one of the first sixteen colours.
+func appendBasic(b []byte, n uint32, base uint32) []byte {
+	if n >= 8 {
+		base += 60 - 8
+	}
+	return strconv.AppendUint(b, uint64(base+n), 10)
 }
 
 // end is called when what began at begin has reached column x: at the end of the row an unbroken writing has replaced
@@ -208,10 +232,13 @@ func (g *grid) cell(y, x int) vt10x.Glyph {
 	return g.term.Cell(x, r.at)
 }
 
-// styleID returns the number of a cell's style.
+// styleID returns the number of a cell's style, as appendStyle made it.
 func styleID(c vt10x.Glyph) uint32 {
-	if c.FG > maxStyleID { // vt10x's own default
+	switch {
+	case c.FG > maxStyleID: // vt10x's own default
 		return plainStyle
+	case c.FG < 16 && c.BG < 16:
+		return uint32(c.FG) | uint32(c.BG)<<4
 	}
 	return uint32(c.FG)
 }

@@ -40,7 +40,7 @@ type intern struct {
 // How many clusters, styles and links may be in use before the first sweep. Later limits follow what was found in use.
 const (
 	minCodes  = 4096
-	minStyles = 16384
+	minStyles = 256
 	maxLinks  = 4096
 )
 
@@ -160,8 +160,8 @@ func (t *intern) sweep(m *marks) {
 		}
 	}
 	t.freeStyles = t.freeStyles[:0]
-	for id, used := range m.styles {
-		if used {
+	for id := len(m.styles) - 1; id >= 0; id-- { // the lowest go first again: they cost the grid least
+		if m.styles[id] {
 			m.links[t.styles[id].Link] = true
 			continue
 		}

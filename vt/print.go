@@ -43,15 +43,15 @@ func (t *terminal) char(r rune) {
 		return
 	}
 	t.shift = 0
-	w := t.widths.Rune(r)
-	if w == 0 || t.joiner {
+	c := t.chars.info(r)
+	if c.width == 0 || t.joiner {
 		joined := t.join(r)
 		t.joiner = false
-		if joined || w == 0 {
+		if joined || c.width == 0 {
 			return
 		}
 	}
-	t.print(string(r), w)
+	t.print(c.text, c.width)
 }
 
 // print prints one cluster at the cursor.
@@ -144,7 +144,8 @@ func (t *terminal) textOf(c vt10x.Glyph) (text string, width int) {
 	if k, ok := t.table.cluster(c.Char); ok {
 		return k.text, int(k.width)
 	}
-	return string(c.Char), t.codeWidth(c.Char)
+	i := t.chars.info(c.Char)
+	return i.text, i.width
 }
 
 // repeat prints the last cluster again (REP). More than a screenful cannot be told from a screenful.

@@ -215,16 +215,10 @@ func (s *Screen) build() {
 type resolver struct {
 	version uint64 // the last one given to a row
 	scratch []Cell
-	texts   [1024]runeText // of characters seen lately
 
 	linkCopy map[LinkID]string
 	linkSeen *intern
 	linkNext LinkID
-}
-
-type runeText struct {
-	r    rune
-	text string
 }
 
 // resolve brings r.cells up to date.
@@ -271,11 +265,8 @@ func (v *resolver) text(t *terminal, r rune) (string, int) {
 	if c, ok := t.table.cluster(r); ok {
 		return c.text, int(c.width)
 	}
-	e := &v.texts[uint32(r)%uint32(len(v.texts))]
-	if e.r != r {
-		e.r, e.text = r, string(r)
-	}
-	return e.text, t.widths.Rune(r)
+	c := t.chars.info(r)
+	return c.text, c.width
 }
 
 // links returns the addresses of a table's links, which later changes of the table leave alone.

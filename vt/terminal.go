@@ -29,6 +29,7 @@ type printed struct {
 // is kept here.
 type terminal struct {
 	widths     *Widths
+	chars      charCache
 	table      *intern
 	swept      bool // a sweep was made in this piece of input
 	cols, rows int
@@ -66,7 +67,7 @@ type terminal struct {
 }
 
 func newTerminal(cols, rows int, w *Widths) *terminal {
-	t := &terminal{widths: w, cols: cols, rows: rows, sync: func(bool) {}}
+	t := &terminal{widths: w, chars: charCache{widths: w}, cols: cols, rows: rows, sync: func(bool) {}}
 	t.reset()
 	return t
 }
@@ -220,7 +221,7 @@ func (t *terminal) codeWidth(r rune) int {
 	if r == filler {
 		return 0
 	}
-	return t.widths.Rune(r)
+	return t.chars.info(r).width
 }
 
 // moveTo places the cursor, clamped to the screen.

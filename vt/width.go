@@ -82,6 +82,28 @@ func (w *Widths) find(r rune) (int, bool) {
 	return 0, false
 }
 
+// charInfo is what there is to know about a character.
+type charInfo struct {
+	r     rune
+	width int
+	text  string
+}
+
+// charCache remembers the characters seen last: to make a string of one costs more than to print it.
+type charCache struct {
+	widths *Widths
+	seen   [1024]charInfo
+}
+
+// info returns what there is to know about r.
+func (c *charCache) info(r rune) *charInfo {
+	e := &c.seen[uint32(r)%uint32(len(c.seen))]
+	if e.r != r || e.text == "" {
+		*e = charInfo{r: r, width: c.widths.Rune(r), text: string(r)}
+	}
+	return e
+}
+
 // String returns the number of columns that the text of s takes in cells. Control characters and escape sequences take
 // none.
 func (w *Widths) String(s string) int {

@@ -1,0 +1,196 @@
+package vt_test
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"corral/e2e/rounds"
+	"corral/vt"
+)
+
+// oracleCase is one recording of what a program prints. testdata/cases/cases.tsv lists them: name, columns, rows, what
+// it shows.
+type oracleCase struct {
+	name       string
+	cols, rows int
+	data       []byte
+}
+
+func oracleCases(t testing.TB) []oracleCase {
+	t.Helper()
+	f, err := os.Open("testdata/cases/cases.tsv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var cases []oracleCase
+	for s := bufio.NewScanner(f); s.Scan(); {
+		var c oracleCase
+		if _, err := fmt.Sscanf(s.Text(), "%s\t%d\t%d\t", &c.name, &c.cols, &c.rows); err != nil {
+			t.Fatalf("%q: %v", s.Text(), err)
+		}
+		if c.data, err = os.ReadFile(filepath.Join("testdata/cases", c.name+".bin")); err != nil {
+			t.Fatal(err)
+		}
+		cases = append(cases, c)
+	}
+	return cases
+}
+
+// Cases in which tmux 3.3a contradicts itself: what it draws is not what it captures.
+var (
+	// liveDiffers holds those that a redraw repairs.
+	liveDiffers = map[string]string{
+		"ich-dch-ech": "ICH past the end of a line: the grid keeps text that the client is told to erase",
+		"wide-dch":    "half a wide character is left in the grid, blank on the client",
+		"wide-ich":    "as wide-dch",
+		"wide-ech":    "as wide-dch",
+	}
+	// redrawDiffers holds those that differ even then.
+	redrawDiffers = map[string]string{
+		"sgr-underline": "a palette colour of an underline reaches clients as RGB",
+		"osc-other":     "colours that the program redefined reach clients as RGB",
+	}
+)
+
+// TestScreenAgreesWithTmux sends each case through a real tmux: what its client printed, as this package sees it, must
+// be what tmux says the screen is, as printed live and again after a full redraw.
+func TestScreenAgreesWithTmux(t *testing.T) {
+	t.Parallel()
+	server := startTmux(t)
+	for _, c := range oracleCases(t) {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			client := server.play(t, c)
+			live := client.waitFor(t, "live")
+			drawn := client.redraw(t, "drawn")
+			want := client.state(t)
+
+			screen := vt.New(c.cols, c.rows)
+			screen.Write(live)
+			problem := differ(screen.Frame(), want)
+			if _, known := liveDiffers[c.name]; !known && redrawDiffers[c.name] == "" && problem != "" {
+				t.Errorf("live: %s", problem)
+			}
+			screen.Write(drawn[len(live):])
+			problem = differ(screen.Frame(), want)
+			switch why, known := redrawDiffers[c.name]; {
+			case known && problem == "":
+				t.Errorf("agrees with tmux now, although: %s", why)
+			case !known && problem != "":
+				t.Errorf("after a redraw: %s", problem)
+			}
+			if got, want := screen.Frame().Title, "live;"+vt.Sanitize(want.title); got != want {
+				t.Errorf("title %q, want %q", got, want)
+			}
+			testSplits(t, drawn, c.cols, c.rows)
+		})
+	}
+}
+
+// play starts a session in which the case's bytes are printed, once a client is attached.
+func (s *tmuxServer) play(t *testing.T, c oracleCase) *tmuxClient {
+	t.Helper()
+	fifo := filepath.Join(s.dir, c.name)
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := fmt.Sprintf("stty raw -echo; cat %s; tmux set @mark live \\; refresh-client -t %%s; exec sleep 1000", fifo)
+	client := s.attach(t, c.name, cmd, c.cols, c.rows)
+	client.waitFor(t, "") // attached
+	if err := os.WriteFile(fifo, c.data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+// testSplits checks that a stream means the same however it is cut.
+func testSplits(t *testing.T, data []byte, cols, rows int) {
+	t.Helper()
+	whole := vt.New(cols, rows)
+	whole.Write(data)
+	want := whole.Frame()
+	step := max(1, len(data)/rounds.N(8, 64, len(data)))
+	for at := 1; at < len(data); at += step {
+		s := vt.New(cols, rows)
+		s.Write(data[:at])
+		s.Frame()
+		s.Write(data[at:])
+		if d := differFrames(s.Frame(), want); d != "" {
+			t.Fatalf("cut at byte %d: %s", at, d)
+		}
+	}
+	bytewise := vt.New(cols, rows)
+	for i := range data {
+		bytewise.Write(data[i : i+1])
+	}
+	if d := differFrames(bytewise.Frame(), want); d != "" {
+		t.Fatalf("byte by byte: %s", d)
+	}
+}
+
+// differ says how a frame differs from what tmux says, "" if it does not.
+func differ(f *vt.Frame, want tmuxState) string {
+	captured := vt.ParseCapture(want.capture)
+	for y := range f.Rows {
+		var row []vt.Cell
+		if y < len(captured) {
+			row = captured[y]
+		}
+		if d := differRow(f.Row(y), row); d != "" {
+			return fmt.Sprintf("row %d: %s\ngot  %q\nwant %q", y, d, textOf(f.Row(y)), textOf(row))
+		}
+	}
+	// tmux keeps the column after the last for a pending wrap.
+	if got, want := [2]int{f.Cursor.Col, f.Cursor.Row}, [2]int{min(want.col, f.Cols-1), want.row}; got != want {
+		return fmt.Sprintf("cursor at %d, want %d", got, want)
+	}
+	if f.Cursor.Visible != want.visible {
+		return fmt.Sprintf("cursor visible: %v, want %v", f.Cursor.Visible, want.visible)
+	}
+	return ""
+}
+
+// differRow compares a row with a captured one. A capture does not tell hyperlinks, nor the background behind the last
+// cell that was written.
+func differRow(got, want []vt.Cell) string {
+	for x, c := range got {
+		if x >= len(want) {
+			if c.Text != " " {
+				return fmt.Sprintf("column %d: %q, want nothing", x, c.Text)
+			}
+			continue
+		}
+		c.Style.Link = 0
+		if c != want[x] {
+			return fmt.Sprintf("column %d: %+v, want %+v", x, c, want[x])
+		}
+	}
+	return ""
+}
+
+// differFrames compares two frames of one size.
+func differFrames(got, want *vt.Frame) string {
+	for y := range want.Rows {
+		if d := differRow(got.Row(y), want.Row(y)); d != "" {
+			return fmt.Sprintf("row %d: %s", y, d)
+		}
+	}
+	if got.Cursor != want.Cursor || got.Modes != want.Modes || got.Title != want.Title {
+		return fmt.Sprintf("%+v %+v %q, want %+v %+v %q", got.Cursor, got.Modes, got.Title, want.Cursor, want.Modes, want.Title)
+	}
+	return ""
+}
+
+func textOf(cells []vt.Cell) string {
+	var b strings.Builder
+	for _, c := range cells {
+		b.WriteString(c.Text)
+	}
+	return b.String()
+}
