@@ -1,0 +1,175 @@
+package rttest
+
+import (
+	"context"
+	"encoding/json"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"corral/runtime/rtapi"
+	"corral/sessions"
+)
+
+// stream is one viewer's stream: it echoes what is typed.
+type stream struct {
+	id   string
+	ctx  context.Context
+	cut  context.CancelFunc
+	conn *websocket.Conn
+	once sync.Once
+	dead chan rtapi.Terminal
+}
+
+func (s *stream) exit(t rtapi.Terminal) { s.once.Do(func() { s.dead <- t }) }
+
+// Print sends output to every viewer of a terminal.
+func (r *Runtime) Print(id string, output []byte) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for s := range r.streams {
+		if s.id == id {
+			_ = s.conn.Write(s.ctx, websocket.MessageBinary, output)
+		}
+	}
+}
+
+// CloseStreams closes every viewer stream with a code.
+func (r *Runtime) CloseStreams(code sessions.CloseCode) {
+	r.mu.Lock()
+	open := make([]*stream, 0, len(r.streams))
+	for s := range r.streams {
+		open = append(open, s)
+	}
+	r.mu.Unlock()
+	for _, s := range open {
+		_ = s.conn.Close(websocket.StatusCode(code), "as the test wants")
+	}
+}
+
+// DialStream implements the runtime's API: over a pipe, but with real WebSockets at both ends.
+func (r *Runtime) DialStream(ctx context.Context, id, rawQuery string) (*websocket.Conn, error) {
+	r.mu.Lock()
+	_, err := r.findLocked(id)
+	r.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	ours, theirs := net.Pipe()
+	srv := &http.Server{ReadHeaderTimeout: time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		r.serveStream(w, req, id)
+	})}
+	go func() { _ = srv.Serve(&oneConn{conn: theirs}) }()
+	client := &http.Client{Transport: &http.Transport{
+		DialContext: func(context.Context, string, string) (net.Conn, error) { return ours, nil },
+	}}
+	conn, resp, err := websocket.Dial(ctx, "ws://runtime/v1/terminals/"+id+"/stream?"+rawQuery, &websocket.DialOptions{HTTPClient: client})
+	if err != nil && resp != nil && resp.Body != nil {
+		_ = resp.Body.Close()
+	}
+	return conn, err
+}
+
+// serveStream speaks the protocol of design section 6 in its order.
+func (r *Runtime) serveStream(w http.ResponseWriter, req *http.Request, id string) {
+	conn, err := websocket.Accept(w, req, nil)
+	if err != nil {
+		return
+	}
+	conn.SetReadLimit(sessions.MaxUp)
+	ctx, cut := context.WithCancel(context.Background())
+	s := &stream{id: id, ctx: ctx, cut: cut, conn: conn, dead: make(chan rtapi.Terminal, 1)}
+	defer cut()
+	defer conn.CloseNow() //nolint:errcheck // the end of it
+	r.mu.Lock()
+	t, ok := r.terms[id]
+	r.streams[s] = struct{}{}
+	r.mu.Unlock()
+	defer func() {
+		r.mu.Lock()
+		delete(r.streams, s)
+		r.mu.Unlock()
+	}()
+	if !ok {
+		_ = conn.Close(websocket.StatusCode(sessions.CloseNotFound), "no such terminal")
+		return
+	}
+	s.frame(sessions.Frame{Type: sessions.FrameAttached, Cols: t.Cols, Rows: t.Rows})
+	s.frame(sessions.Frame{Type: sessions.FrameReplay, Lines: 1, Bytes: 5})
+	_ = conn.Write(ctx, websocket.MessageBinary, []byte("old\r\n"))
+	s.frame(sessions.Frame{Type: sessions.FrameRestore, ScreenText: "$ " + req.URL.RawQuery})
+	s.frame(sessions.Frame{Type: sessions.FrameLive})
+	if t.Dead {
+		s.exit(t.Terminal)
+	}
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		s.read()
+	}()
+	select {
+	case t := <-s.dead:
+		b, _ := json.Marshal(rtapi.ExitedFrame{Type: rtapi.FrameExited, ExitCode: t.ExitCode, Signal: t.Signal})
+		_ = conn.Write(ctx, websocket.MessageText, b)
+		_ = conn.Close(websocket.StatusNormalClosure, "")
+	case <-read:
+	case <-ctx.Done():
+	}
+	cut()
+	<-read
+}
+
+// read answers pings and echoes binary messages; other frames come back as clipboard frames, for tests to see.
+func (s *stream) read() {
+	for {
+		typ, b, err := s.conn.Read(s.ctx)
+		if err != nil {
+			return
+		}
+		if typ == websocket.MessageBinary {
+			_ = s.conn.Write(s.ctx, typ, b)
+			continue
+		}
+		f, err := sessions.ParseFrame(b)
+		if err != nil {
+			continue
+		}
+		if f.Type == sessions.FramePing {
+			s.frame(sessions.Frame{Type: sessions.FramePong, Nonce: f.Nonce})
+			continue
+		}
+		s.frame(sessions.Frame{Type: sessions.FrameClipboard, Data: string(b)})
+	}
+}
+
+func (s *stream) frame(f sessions.Frame) {
+	b, err := json.Marshal(f)
+	if err != nil {
+		panic(err)
+	}
+	_ = s.conn.Write(s.ctx, websocket.MessageText, b)
+}
+
+// oneConn is a listener with one connection.
+type oneConn struct {
+	conn net.Conn
+}
+
+// Accept returns the connection once.
+func (l *oneConn) Accept() (net.Conn, error) {
+	conn := l.conn
+	l.conn = nil
+	if conn == nil {
+		return nil, net.ErrClosed
+	}
+	return conn, nil
+}
+
+// Close does nothing: the connection is its user's.
+func (l *oneConn) Close() error { return nil }
+
+// Addr is nowhere.
+func (l *oneConn) Addr() net.Addr { return &net.UnixAddr{Name: "pipe", Net: "unix"} }
