@@ -19,7 +19,7 @@ const prefix = "\x1c" // ctrl+\
 func newSession(c *harness.Corral, d *harness.Term, title string) sessions.Session {
 	c.T.Helper()
 	d.Type("n")
-	d.WaitFor("New session", "Title")
+	d.WaitFor("New session", "title")
 	d.Type(title + "\r")
 	d.WaitFor(title)
 	var made sessions.Session
@@ -63,7 +63,7 @@ func TestMainJobFirstRun(t *testing.T) {
 			t.Parallel()
 			c := harness.New(t)
 			d := c.Dashboard(120, 40)
-			d.WaitFor("no sessions")
+			d.WaitFor("No sessions yet")
 			s := newSession(c, d, "first")
 			d.Type("\r")
 			d.WaitFor("$")
