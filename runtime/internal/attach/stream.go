@@ -47,7 +47,7 @@ type stream struct {
 	phase    phase
 	await    *redraw
 	marked   bool // await's marker has come
-	synced   bool // the redraw is inside a synchronized update, so it will say when it is done
+	synced   bool // inside a synchronized update, which may have begun before the marker; its end is the redraw's
 	picture  []byte
 	deadline time.Time // of the redraw
 	timer    *time.Timer
@@ -65,7 +65,7 @@ func (s *stream) begin(nonce string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.filter = filter{nonce: nonce, replies: s.filter.replies, sink: s}
-	s.phase = void
+	s.phase, s.synced = void, false
 }
 
 // resized notes the size, for questions about it.
@@ -122,7 +122,7 @@ func (s *stream) redraw(m marker) {
 	s.title = m.title
 	r := s.await
 	if r != nil && !s.marked && m.redraw == cellWidth(r.number) {
-		s.marked, s.synced = true, false
+		s.marked = true
 		s.deadline = time.Now().Add(latestCut)
 		s.timer = time.AfterFunc(latestCut, func() { s.late(r) })
 		if r.cut {
@@ -140,10 +140,8 @@ func (s *stream) syncBegin() { s.synced = true }
 
 // syncEnd implements sink.
 func (s *stream) syncEnd() {
-	if s.synced {
-		s.complete()
-	}
 	s.synced = false
+	s.complete()
 }
 
 // late completes r when tmux did not say that it is complete.
