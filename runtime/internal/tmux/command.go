@@ -84,9 +84,9 @@ func quote(b *strings.Builder, arg string) {
 
 func octal(b *strings.Builder, c byte) {
 	b.WriteByte('\\')
-	b.WriteByte('0' + c>>6)
-	b.WriteByte('0' + c>>3&7)
-	b.WriteByte('0' + c&7)
+	b.WriteByte('0' + (c >> 6))
+	b.WriteByte('0' + (c >> 3 & 7))
+	b.WriteByte('0' + (c & 7))
 }
 
 // EscapeFormat makes s come out of one expansion as a tmux format unchanged. Two number signs stand for one, save in a

@@ -250,6 +250,9 @@ func (c *control) fail(err error) {
 func (c *control) failure() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.err == nil {
+		return ErrDown
+	}
 	return fmt.Errorf("%w: %w", ErrDown, c.err)
 }
 

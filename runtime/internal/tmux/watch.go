@@ -12,6 +12,10 @@ import (
 	"corral/runtime/internal/procfs"
 )
 
+// settle is how long a deletion is left to finish before what it deleted is made anew: whoever removes a directory with
+// all that is in it must not find it filled again half-way.
+const settle = 20 * time.Millisecond
+
 // reviveEvery is how long a tmux server gets to make its socket anew before it is asked again.
 const reviveEvery = 100 * time.Millisecond
 
@@ -31,7 +35,7 @@ func (s *Server) watchSocket(ctx context.Context) {
 		if !s.guardSocket(w) {
 			retry = time.After(reviveEvery)
 		}
-		if !s.awaitDeletion(ctx, w, retry) {
+		if !s.awaitDeletion(ctx, w, retry) || !sleep(ctx, settle) {
 			return
 		}
 	}
