@@ -74,10 +74,10 @@ type Config struct {
 	Self  sessions.RoleStatus
 	// RuntimeSocket is the path of the runtime's socket, for Status.
 	RuntimeSocket string
-	Node  string
-	Hooks Hooks
-	Now   func() time.Time // nil: time.Now
-	Log   *slog.Logger
+	Node          string
+	Hooks         Hooks
+	Now           func() time.Time // nil: time.Now
+	Log           *slog.Logger
 }
 
 // Service carries out the use cases. It is safe for concurrent use.
