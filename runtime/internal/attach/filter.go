@@ -47,11 +47,11 @@ func (f *filter) write(p []byte) {
 func (f *filter) scan(p []byte) []byte {
 	for len(p) > 0 && !f.left {
 		if f.skipping {
-			n := stringEnd(p)
-			if n == 0 {
-				return p[max(0, len(p)-1):] // an ESC at the end may begin ST
+			var rest []byte
+			if rest, f.skipping = skipString(p); f.skipping {
+				return rest
 			}
-			p, f.skipping = p[n:], false
+			p = rest
 			continue
 		}
 		k, n := scan(p)
@@ -59,7 +59,12 @@ func (f *filter) scan(p []byte) []byte {
 			if len(p) < maxString {
 				return p
 			}
-			f.skipping = true
+			// Only strings have no natural end; anything else of this length is garbage.
+			f.skipping = bytes.IndexByte([]byte("]PX^_"), p[1]) >= 0
+			p = p[2:]
+			if !f.skipping {
+				return nil
+			}
 			continue
 		}
 		f.token(k, p[:n])
@@ -68,20 +73,22 @@ func (f *filter) scan(p []byte) []byte {
 	return nil
 }
 
-// stringEnd returns the length of p up to and including the end of a control string, 0 when the end is not in p.
-func stringEnd(p []byte) int {
+// skipString drops p up to the end of a control string. When the end is not in p, more is true and rest is what has to
+// be seen again with the bytes that follow.
+func skipString(p []byte) (rest []byte, more bool) {
 	for i, b := range p {
 		switch {
 		case b == bel, b == can, b == sub:
-			return i + 1
-		case b == esc && i+1 < len(p):
-			if p[i+1] == '\\' {
-				return i + 2
-			}
-			return max(i, 1)
+			return p[i+1:], false
+		case b == esc && i+1 == len(p):
+			return p[i:], true
+		case b == esc && p[i+1] == '\\':
+			return p[i+2:], false
+		case b == esc: // breaks the string off
+			return p[i:], false
 		}
 	}
-	return 0
+	return nil, true
 }
 
 // leaving is how a tmux client begins to give its terminal back, by the rmkx of xterm-256color: CSI ? 1 l, ESC >. It
@@ -107,8 +114,9 @@ func (f *filter) token(k kind, t []byte) {
 		f.osc(t)
 	case otherStr:
 		f.dcs(t)
-	case plain, escape, incomplete:
+	case plain, escape:
 		f.sink.output(t)
+	case broken, incomplete: // no terminal could make sense of it either
 	}
 }
 

@@ -144,7 +144,7 @@ func isReply(k kind, t []byte) bool {
 		return false
 	case osc, otherStr:
 		return true
-	case plain, escape, incomplete:
+	case plain, escape, broken, incomplete:
 		return false
 	}
 	return false

@@ -11,6 +11,7 @@ const (
 	csi                    // ESC [ ... final
 	osc                    // ESC ] ... BEL or ST
 	otherStr               // DCS, APC, PM, SOS ... ST
+	broken                 // the beginning of a sequence that something else broke off
 	incomplete             // nothing can be said before more bytes have come
 )
 
@@ -23,7 +24,7 @@ const (
 
 // scan finds the first token of p, by the grammar of ECMA-48: a run of plain bytes, or one whole escape sequence. It
 // returns the token's kind and length; incomplete and 0 when p ends inside an escape sequence or a character. A
-// sequence that is broken off (by CAN, SUB, another ESC or a stray control) counts as an escape token up to that byte.
+// sequence may be broken off by CAN, SUB, another ESC or a stray control character.
 func scan(p []byte) (kind, int) {
 	if len(p) == 0 {
 		return incomplete, 0
@@ -48,7 +49,7 @@ func scan(p []byte) (kind, int) {
 		case p[i] >= 0x30 && p[i] <= 0x7e:
 			return escape, i + 1
 		default:
-			return escape, i
+			return broken, i
 		}
 	}
 	return incomplete, 0
@@ -75,7 +76,7 @@ func scanCSI(p []byte) (kind, int) {
 		case p[i] >= 0x40 && p[i] <= 0x7e:
 			return csi, i + 1
 		default:
-			return escape, i
+			return broken, i
 		}
 	}
 	return incomplete, 0
@@ -89,7 +90,7 @@ func scanString(p []byte, k kind) (kind, int) {
 				return k, i + 1
 			}
 		case can, sub:
-			return escape, i
+			return broken, i
 		case esc:
 			if i+1 == len(p) {
 				return incomplete, 0
@@ -97,7 +98,7 @@ func scanString(p []byte, k kind) (kind, int) {
 			if p[i+1] == '\\' {
 				return k, i + 2
 			}
-			return escape, i
+			return broken, i
 		}
 	}
 	return incomplete, 0
