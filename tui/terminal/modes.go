@@ -17,6 +17,7 @@ const (
 	queries      = "\x1b]10;?\x1b\\\x1b]11;?\x1b\\\x1b[?2026$p\x1b[c" // colours, synchronized output; DA1 ends the list
 	endString    = "\x1b\\"                                           // ST: ends a sequence that was cut short
 	clearScreen  = "\x1b[H\x1b[2J"
+	belowScreen  = "\x1b[9999;1H\r\n" // to a new line under what a bare terminal's user drew
 )
 
 // enter returns what takes the terminal. The encoder clears the screen with its first frame, and with it whatever a

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"corral/tui/canvas"
+	_ "corral/tui/internal/nobackgroundquery" // nor may Bubble Tea talk to the terminal, not even before main
 	"corral/vt"
 )
 
@@ -39,6 +40,7 @@ type Terminal struct {
 	signals     chan os.Signal
 	signalsDone chan struct{}
 
+	wrote   atomic.Bool // Write was used
 	writing sync.Mutex  // Write, when bare; never taken while mu is held but by writerEnds, which does not wait for ever
 	held    atomic.Bool // the terminal is ours at the moment; changes under mu
 
@@ -155,7 +157,11 @@ func (t *Terminal) give() error {
 			b = append(b, endString...)
 		}
 		t.tty.giveUp(leaveTime)
-		err = t.bounded(append(b, leave(t.caps, t.bare)...))
+		b = append(b, leave(t.caps, t.bare)...)
+		if t.bare && t.wrote.Load() {
+			b = append(b, belowScreen...)
+		}
+		err = t.bounded(b)
 	}
 	t.tty.release()
 	return errors.Join(err, t.tty.cooked())
@@ -292,6 +298,7 @@ func (t *Terminal) Write(p []byte) (int, error) {
 	if !t.held.Load() {
 		return 0, io.ErrClosedPipe
 	}
+	t.wrote.Store(true)
 	if err := t.tty.write(p); err != nil {
 		return 0, err
 	}
