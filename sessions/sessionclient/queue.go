@@ -9,8 +9,9 @@ import (
 )
 
 const (
-	// maxQueued bounds the input that waits to be written, apart from one paste: a minute of the fastest key repeat is a
-	// hundredth of it, so it fills only when the server does not read.
+	// maxQueued bounds the keys that wait to be written: a minute of the fastest key repeat is a hundredth of it, so it
+	// fills only when the server does not read. Pastes have a bound of their own, that of the largest one, so that what
+	// is typed behind a paste waits for it.
 	maxQueued = 1 << 20
 	// maxItems bounds everything that waits, of whatever size.
 	maxItems = 4096
@@ -52,7 +53,8 @@ type queue struct {
 
 	mu      sync.Mutex
 	items   []item // all fields guarded by mu
-	bytes   int
+	keys    int    // bytes in items, of keys and of pastes
+	pasted  int
 	open    bool
 	live    bool
 	dropped int // input messages since last live
@@ -84,7 +86,7 @@ func (q *queue) disconnect() {
 			q.dropped++
 		}
 	}
-	q.items, q.bytes = nil, 0
+	q.items, q.keys, q.pasted = nil, 0, 0
 }
 
 // goLive lets input in and returns how much was dropped before.
@@ -102,19 +104,28 @@ func (q *queue) droppedCount() int {
 	return q.dropped
 }
 
-// input queues bytes, which it copies, behind an optional frame. Only a paste may be larger than the queue.
-func (q *queue) input(frame *sessions.Frame, p []byte) bool {
+// input queues bytes, which it copies.
+func (q *queue) input(p []byte) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	limit := maxQueued
-	if frame != nil {
-		limit += sessions.MaxPaste
-	}
-	if !q.live || q.bytes+len(p) > limit || len(q.items) >= maxItems {
+	return q.inputLocked(item{bytes: p}, q.keys+len(p) <= maxQueued)
+}
+
+// paste queues bytes, which it copies, behind a frame that announces them.
+func (q *queue) paste(p []byte) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	f := &sessions.Frame{Type: sessions.FramePaste, Bytes: len(p)}
+	return q.inputLocked(item{f, p}, q.pasted+len(p) <= sessions.MaxPaste)
+}
+
+func (q *queue) inputLocked(i item, fits bool) bool {
+	if !q.live || !fits || len(q.items) >= maxItems {
 		q.dropped++
 		return false
 	}
-	q.addLocked(item{frame, append([]byte(nil), p...)})
+	i.bytes = append([]byte(nil), i.bytes...)
+	q.addLocked(i)
 	return true
 }
 
@@ -157,8 +168,16 @@ func (q *queue) addLocked(i item) {
 		return
 	}
 	q.items = append(q.items, i)
-	q.bytes += len(i.bytes)
+	q.countLocked(i, 1)
 	signal(q.ready)
+}
+
+func (q *queue) countLocked(i item, sign int) {
+	if i.frame == nil {
+		q.keys += sign * len(i.bytes)
+	} else {
+		q.pasted += sign * len(i.bytes)
+	}
 }
 
 // take returns the oldest item.
@@ -172,7 +191,7 @@ func (q *queue) take() (item, bool) {
 	i := q.items[0]
 	q.items[0] = item{}
 	q.items = q.items[1:]
-	q.bytes -= len(i.bytes)
+	q.countLocked(i, -1)
 	return i, true
 }
 

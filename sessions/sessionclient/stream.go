@@ -67,7 +67,7 @@ func (s *Stream) Send(p []byte) bool {
 	if len(p) == 0 {
 		return true
 	}
-	return s.took(s.queue.input(nil, p))
+	return s.took(s.queue.input(p))
 }
 
 // Paste queues a paste, taken whole or refused whole.
@@ -75,10 +75,7 @@ func (s *Stream) Paste(p []byte) bool {
 	if len(p) == 0 {
 		return true
 	}
-	if len(p) > sessions.MaxPaste {
-		return false
-	}
-	return s.took(s.queue.input(&sessions.Frame{Type: sessions.FramePaste, Bytes: len(p)}, p))
+	return s.took(s.queue.paste(p))
 }
 
 func (s *Stream) took(ok bool) bool {

@@ -173,7 +173,7 @@ func (s *stream) relay(runtime *websocket.Conn) end {
 			return viewerGone
 		case <-live:
 			live = nil // from here on the viewer is told of changes
-			if now, ok := s.board.Get(s.id); ok && s.tell(now) != nil {
+			if s.tell() != nil {
 				return viewerGone
 			}
 		case c, open := <-s.sub.Changes:
@@ -182,7 +182,7 @@ func (s *stream) relay(runtime *websocket.Conn) end {
 				return stateUnknown
 			case c.Type == sessions.ChangeRemoved:
 				return noSuchSession
-			case c.Session != nil && live == nil && s.tell(*c.Session) != nil:
+			case live == nil && s.tell() != nil:
 				return viewerGone
 			}
 		case down := <-p.down:
@@ -251,9 +251,11 @@ func (s *stream) attached(f sessions.Frame) sessions.Frame {
 	return f
 }
 
-// tell sends a state frame if the state is not what the viewer was told last.
-func (s *stream) tell(now sessions.Session) error {
-	if now.State == s.sent.State && now.StateReason == s.sent.StateReason {
+// tell sends a state frame if the state now is not what the viewer was told last. A queued change may be older than
+// that, so it is only a reason to look.
+func (s *stream) tell() error {
+	now, ok := s.board.Get(s.id)
+	if !ok || now.State == s.sent.State && now.StateReason == s.sent.StateReason {
 		return nil
 	}
 	s.sent = now

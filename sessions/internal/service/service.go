@@ -142,6 +142,7 @@ func (s *Service) read(ctx context.Context, id sessions.ID) (store.Record, error
 	if err != nil {
 		return store.Record{}, fmt.Errorf("read session %s: %w", id, err)
 	}
+	s.Board.Put(rec) // what was answered from must not be newer than what is shown
 	return rec, nil
 }
 
