@@ -40,7 +40,7 @@ type intern struct {
 // How many clusters, styles and links may be in use before the first sweep. Later limits follow what was found in use.
 const (
 	minCodes  = 4096
-	minStyles = 256
+	minStyles = 16384
 	maxLinks  = 4096
 )
 

@@ -1,6 +1,10 @@
 package vt
 
-import "github.com/hinshun/vt10x"
+import (
+	"unicode/utf8"
+
+	"github.com/hinshun/vt10x"
+)
 
 // text prints ASCII.
 func (t *terminal) text(p []byte) {
@@ -11,7 +15,8 @@ func (t *terminal) text(p []byte) {
 			if t.shift != 0 {
 				set, t.shift = t.sets[t.shift], 0
 			}
-			t.print(string(set.translate(b)), 1)
+			r := set.translate(b)
+			t.print(t.chars.info(r).text, r, 1)
 		}
 		return
 	}
@@ -51,11 +56,20 @@ func (t *terminal) char(r rune) {
 			return
 		}
 	}
-	t.print(c.text, c.width)
+	t.print(c.text, t.code(c.text, r, c.width), c.width)
 }
 
-// print prints one cluster at the cursor.
-func (t *terminal) print(text string, width int) {
+// code returns the rune that stands for a cluster in the grid. One character mostly stands for itself.
+func (t *terminal) code(text string, first rune, width int) rune {
+	if len(text) == utf8.RuneLen(first) && first < firstCode {
+		return first
+	}
+	t.room()
+	return t.table.code(cluster{text, uint8(width)})
+}
+
+// print prints one cluster, for which code stands in the grid, at the cursor.
+func (t *terminal) print(text string, code rune, width int) {
 	if width > t.cols {
 		return
 	}
@@ -68,8 +82,6 @@ func (t *terminal) print(text string, width int) {
 		}
 		t.wrapLine()
 	}
-	t.room()
-	code := t.table.code(cluster{text, uint8(width)})
 	style, back := t.styles()
 	if t.insertMode {
 		t.grid.insert(t.y, t.x, width, back)
@@ -107,9 +119,7 @@ func (t *terminal) join(r rune) bool {
 		return false
 	}
 	p.text += more
-	t.room()
-	code := t.table.code(cluster{p.text, uint8(p.width)})
-	t.grid.put(p.y, p.x, p.style, code, p.width)
+	t.grid.put(p.y, p.x, p.style, t.code(p.text, 0, p.width), p.width)
 	t.last = p
 	return true
 }
@@ -154,8 +164,9 @@ func (t *terminal) repeat(n int) {
 	if !p.ok {
 		return
 	}
+	first, _ := utf8.DecodeRuneInString(p.text)
 	for range min(n, t.cols*t.rows) {
-		t.print(p.text, p.width)
+		t.print(p.text, t.code(p.text, first, p.width), p.width)
 	}
 	t.interrupt()
 }

@@ -112,6 +112,7 @@ func (t *terminal) resize(cols, rows int) {
 	if cols == t.cols && rows == t.rows {
 		return
 	}
+	t.interrupt()
 	mainY, altY := &t.y, &t.savedAlt.y
 	if t.grid == t.alt {
 		mainY, altY = &t.savedMain.y, &t.y
