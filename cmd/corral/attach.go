@@ -82,13 +82,15 @@ func (p *program) attach(ctx context.Context, c *corral, s sessions.Session, rea
 	if err != nil {
 		return err
 	}
+	log, closeLog := c.log(dashboardLog)
+	defer closeLog()
 	client := c.client(c.ensure)
 	defer client.CloseIdleConnections()
 	out, err := rawattach.Run(ctx, p.stdin, p.stdout, func(o sessions.StreamOptions, h sessions.StreamHandler) rawattach.Stream {
 		return client.Attach(s.ID, o, h)
 	}, rawattach.Options{
-		Env: c.terminalEnv(), Title: s.Title, Replay: c.replay(), Client: c.viewer("attach"), ReadOnly: readOnly,
-		StatePath: c.paths.Terminals(), Prefix: prefix,
+		Env: c.terminalEnv(), Replay: c.replay(), Client: c.viewer("attach"), ReadOnly: readOnly,
+		StatePath: c.paths.Terminals(), Prefix: prefix, Log: log,
 	})
 	if err != nil {
 		return err

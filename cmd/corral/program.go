@@ -13,6 +13,7 @@ import (
 
 	"corral/cmd/internal/config"
 	"corral/cmd/internal/paths"
+	"corral/cmd/internal/sock"
 	"corral/cmd/internal/spawn"
 	"corral/sessions"
 	"corral/sessions/sessionclient"
@@ -117,7 +118,10 @@ func (c *corral) ensure(ctx context.Context) error {
 	case c.remote != "":
 		return nil // whoever runs it starts it; the first request says whether it answers
 	case r.Answers(ctx):
-		return c.paths.Check()
+		if err := c.paths.Check(); err != nil {
+			return err
+		}
+		return c.genuine(ctx)
 	case c.down():
 		return &sessions.Error{
 			Code: sessions.CodeUnreachable, Message: "this Corral was stopped by corral down", Hint: "start it again with: corral up",
@@ -131,6 +135,28 @@ func (c *corral) ensure(ctx context.Context) error {
 		return err
 	}
 	return r.Ensure(ctx)
+}
+
+// genuine refuses another program that listens on our socket: whoever listens holds the server's lock, or at least
+// answers like a server (somebody may have deleted the lock's file).
+func (c *corral) genuine(ctx context.Context) error {
+	listens := sock.Listening(ctx, c.socket())
+	holds, err := sock.Holder(c.paths.Lock(paths.Server))
+	if err == nil && (listens == holds || listens == 0) {
+		return nil
+	}
+	client := c.client(nil)
+	defer client.CloseIdleConnections()
+	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
+	defer cancel()
+	if _, err := client.Status(ctx); err == nil {
+		return nil
+	}
+	return &sessions.Error{
+		Code:    sessions.CodeUnreachable,
+		Message: fmt.Sprintf("process %d listens on %s and is no Corral server", listens, c.socket()),
+		Hint:    "end it, or set CR_RUN_DIR to another directory",
+	}
 }
 
 // role describes how a role of this Corral is started.
