@@ -87,7 +87,7 @@ type App struct {
 var _ tea.Model = (*App)(nil)
 
 // newApp returns the model for a terminal of the given size.
-func newApp(cfg Config, d display, w *work, p *pump, cols, rows int) *App {
+func newApp(cfg Config, d display, w *work, p *pump, colors style.Colors, cols, rows int) *App {
 	dark := cfg.Theme != "light"
 	a := &App{
 		backend:    cfg.Backend,
@@ -101,9 +101,9 @@ func newApp(cfg Config, d display, w *work, p *pump, cols, rows int) *App {
 		client:     cfg.Client,
 		version:    cfg.Version,
 		prefix:     cfg.Prefix,
-		theme:      style.New(dark, cfg.Colors),
+		theme:      style.New(dark, colors),
 		fixedTheme: cfg.Theme == "dark" || cfg.Theme == "light",
-		colors:     cfg.Colors,
+		colors:     colors,
 		sessions:   make(map[sessions.ID]sessions.Session),
 		wanted:     cfg.StartSelected,
 		watch:      sessions.Link{State: sessions.LinkConnecting},

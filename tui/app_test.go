@@ -18,7 +18,10 @@ import (
 	"corral/vt"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	time.Local = time.UTC // goldens show times
+	goleak.VerifyTestMain(m)
+}
 
 // dashboard is an App with everything round it faked, and its loop.
 type dashboard struct {
@@ -42,7 +45,7 @@ func open(t *testing.T, cols, rows int, cfg tui.Config, b *tuitest.Backend) *das
 	d.Loop = tuitest.NewLoop(t, rig.App)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := rig.Start(ctx, d.Post)
-	t.Cleanup(func() { cancel(); <-ended })
+	t.Cleanup(func() { cancel(); d.Stop(); <-ended })
 	return d
 }
 

@@ -77,17 +77,21 @@ func (a *App) drawHeader(c *canvas.Canvas) {
 		return
 	}
 	badge := status.BadgeOf(s)
+	state := " " + badge.Mark + " " + badge.Word + " "
 	right := ""
 	a.crop = a.cropMark()
 	if a.crop != "" {
 		right = " " + a.crop + " "
+		const titleMin = 10
+		if _, whole, ok := strings.Cut(a.crop, " "); ok && r.W-ansi.StringWidth(right+state) < titleMin {
+			right = " " + whole + " " // the part's size can be seen
+		}
 	}
 	room := r.W - ansi.StringWidth(right)
 	title := sessions.CleanTitle(s.Title)
 	if title == "" {
 		title = s.ID.Short()
 	}
-	state := " " + badge.Mark + " " + badge.Word + " "
 	title = ansi.Truncate(" "+title+" ", max(room-ansi.StringWidth(state), 4), "…")
 	left := a.theme.Tone(style.Strong).Render(title) + a.theme.Tone(badge.Tone).Render(state)
 	if free := room - ansi.StringWidth(left); free > 4 {
@@ -225,7 +229,10 @@ func (a *App) banner() string {
 
 // hints are the keys that make sense now.
 func (a *App) hints() []status.Hint {
-	if a.focused {
+	switch {
+	case a.overlay.Top() != nil: // dialogs tell their own
+		return nil
+	case a.focused:
 		return []status.Hint{{Key: a.prefix.String(), Does: "gives the keyboard back"}}
 	}
 	situation := a.situation()

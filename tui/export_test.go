@@ -8,6 +8,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"corral/sessions"
+	"corral/tui/style"
 	"corral/tui/terminal"
 )
 
@@ -20,7 +21,7 @@ type Rig struct {
 // NewRig returns an App that paints on d.
 func NewRig(cfg Config, d display, cols, rows int, now func() time.Time) *Rig {
 	p := newPump()
-	app := newApp(cfg, d, newWork(context.Background()), p, cols, rows)
+	app := newApp(cfg, d, newWork(context.Background()), p, style.Full, cols, rows)
 	app.now = now
 	return &Rig{App: app, pump: p}
 }

@@ -14,6 +14,7 @@ import (
 	"corral/sessions"
 	"corral/tui/style"
 	"corral/tui/terminal"
+	"corral/vt"
 )
 
 // Config is what the dashboard is handed. Backend and Terminal are needed; the rest has defaults.
@@ -24,8 +25,6 @@ type Config struct {
 
 	// Theme is "dark", "light" or "" (what the terminal answers; dark until it does).
 	Theme string
-	// Colors is how many colours the terminal has.
-	Colors style.Colors
 	// Prefix is the key that gives the keyboard back, the same that the Terminal was opened with.
 	Prefix terminal.Key
 	// Version is shown in the help.
@@ -60,7 +59,7 @@ func Run(ctx context.Context, cfg Config) (Outcome, error) {
 
 	work, pump := newWork(ctx), newPump()
 	cols, rows := cfg.Terminal.Size()
-	app := newApp(cfg, cfg.Terminal, work, pump, cols, rows)
+	app := newApp(cfg, cfg.Terminal, work, pump, colorsOf(cfg.Terminal.Profile()), cols, rows)
 	model := &guarded{app: app}
 	program := tea.NewProgram(model,
 		tea.WithContext(ctx),
@@ -105,6 +104,18 @@ func Run(ctx context.Context, cfg Config) (Outcome, error) {
 	return out, nil
 }
 
+func colorsOf(p vt.Profile) style.Colors {
+	switch p {
+	case vt.TrueColor, vt.ANSI256:
+		return style.Full
+	case vt.ANSI16:
+		return style.Basic
+	case vt.NoColor:
+		return style.None
+	}
+	return style.Full
+}
+
 // close ends every stream, all at once, and waits for them.
 func (a *App) close() {
 	a.leave()
@@ -125,13 +136,13 @@ type guarded struct {
 func (g *guarded) Init() tea.Cmd { return g.app.Init() }
 func (g *guarded) View() string  { return g.app.View() }
 
-func (g *guarded) Update(msg tea.Msg) (_ tea.Model, cmd tea.Cmd) {
+func (g *guarded) Update(msg tea.Msg) (model tea.Model, cmd tea.Cmd) {
 	if g.err != nil {
 		return g, tea.Quit
 	}
 	defer func() {
 		if v := recover(); v != nil {
-			cmd = g.broke(v, debug.Stack())
+			model, cmd = g, g.broke(v, debug.Stack())
 		}
 	}()
 	if m, ok := msg.(panickedMsg); ok {

@@ -126,7 +126,7 @@ func (d *Details) View(t *style.Theme, w, h int) string {
 	badge := status.BadgeOf(s)
 	var lines []string
 	fact := func(name, value string) {
-		const column = 11
+		const column = 13
 		for i, part := range strings.Split(ansi.Wrap(value, max(width-column, 8), ""), "\n") {
 			if i > 0 {
 				name = ""
@@ -147,7 +147,7 @@ func (d *Details) View(t *style.Theme, w, h int) string {
 		fact("project", sessions.CleanLine(s.Project, sessions.MaxProject))
 	}
 	if s.ConversationID != "" {
-		fact("talk", sessions.CleanLine(s.ConversationID, 100))
+		fact("conversation", sessions.CleanLine(s.ConversationID, 100))
 	}
 	fact("viewers", fmt.Sprintf("%d attached, %d watching", s.Attached, s.Watching))
 	fact("created", s.CreatedAt.Local().Format(timeLayout))

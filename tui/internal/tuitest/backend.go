@@ -21,6 +21,7 @@ type Backend struct {
 	OnRemove      func(sessions.ID) error
 	OnEvents      func(sessions.ID) ([]sessions.Event, error)
 	OnDirectories func(string) ([]string, error)
+	OnAttach      func(sessions.ID)
 
 	mu      sync.Mutex
 	calls   []string         // guarded by mu
@@ -148,6 +149,9 @@ func (b *Backend) Link(l sessions.Link) { b.told() <- func(w watch) { w.link(l) 
 
 // Attach implements tui.Attacher.
 func (b *Backend) Attach(id sessions.ID, o sessions.StreamOptions, h sessions.StreamHandler) tui.Stream {
+	if b.OnAttach != nil {
+		b.OnAttach(id)
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	s := &Stream{ID: id, Options: o, Handler: h}

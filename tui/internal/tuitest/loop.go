@@ -27,11 +27,10 @@ type Loop struct {
 	running atomic.Int64
 }
 
-// NewLoop returns a loop over a model. Messages sent after the test has ended are dropped.
+// NewLoop returns a loop over a model. Stop it before waiting for those who Post.
 func NewLoop(t *testing.T, m tea.Model) *Loop {
 	t.Helper()
 	l := &Loop{t: t, model: m, msgs: make(chan tea.Msg), done: make(chan struct{})}
-	t.Cleanup(func() { close(l.done) })
 	l.run(m.Init())
 	return l
 }
@@ -43,6 +42,9 @@ func (l *Loop) Post(m tea.Msg) {
 	case <-l.done:
 	}
 }
+
+// Stop drops what is posted from now on.
+func (l *Loop) Stop() { close(l.done) }
 
 // Update has the model handle one message now, and runs the command it returns.
 func (l *Loop) Update(m tea.Msg) {
