@@ -2,6 +2,7 @@ package pgcluster
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,6 +26,9 @@ func (i installed) path(program string) string { return filepath.Join(i.dir, pro
 // binaries chooses the PostgreSQL to use: the newest, or for a cluster that exists the version that made it.
 func (c *Cluster) binaries(ctx context.Context, made string) (installed, error) {
 	all := findInstalled(ctx, c.cfg.BinDirs)
+	if ctx.Err() != nil { // then what was found says nothing
+		return installed{}, fmt.Errorf("look for PostgreSQL: %w", ctx.Err())
+	}
 	if len(all) == 0 {
 		return installed{}, problem("PostgreSQL's server programs are not installed", "apt-get install postgresql", nil)
 	}

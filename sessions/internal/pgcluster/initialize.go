@@ -45,7 +45,8 @@ func (c *Cluster) initialize(ctx context.Context, bin installed, as account) err
 	return nil
 }
 
-// fill makes a whole cluster in dir. initdb and the server write their own files to disk.
+// fill makes a whole cluster in dir. initdb and the server write their own files to disk. Small segments of the
+// write-ahead log spare a few rows of metadata 16 MB on disk.
 func (c *Cluster) fill(ctx context.Context, dir string, bin installed, as account) error {
 	if as.other {
 		if err := os.Chown(dir, as.uid, as.gid); err != nil {
@@ -53,7 +54,7 @@ func (c *Cluster) fill(ctx context.Context, dir string, bin installed, as accoun
 		}
 	}
 	err := run(ctx, as, "", bin.path("initdb"), "-D", dir, "-U", role, "--auth-local=peer", "--auth-host=reject",
-		"-E", "UTF8", "--locale=C.UTF-8", "--no-instructions")
+		"-E", "UTF8", "--locale=C.UTF-8", "--wal-segsize=1", "--no-instructions")
 	if err != nil {
 		return err
 	}

@@ -20,16 +20,23 @@ import (
 // limit bounds everything that a test waits for.
 const limit = 60 * time.Second
 
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if dir, _ := made(); dir != "" {
-		_ = os.RemoveAll(filepath.Dir(dir)) // a stopped cluster that others were copied from
+// original is where made makes its cluster.
+var original string
+
+func TestMain(m *testing.M) { os.Exit(testMain(m)) }
+
+func testMain(m *testing.M) int {
+	var err error
+	if original, err = newHome(); err != nil {
+		panic(err)
 	}
+	defer os.RemoveAll(original) //nolint:errcheck // nothing is left to be told
+	code := m.Run()
 	if err := goleak.Find(); err != nil && code == 0 {
 		os.Stderr.WriteString(err.Error() + "\n") //nolint:errcheck // where else
 		code = 1
 	}
-	os.Exit(code)
+	return code
 }
 
 // home makes a short directory that PostgreSQL's account can reach, and returns the configuration of a cluster in it
@@ -82,11 +89,7 @@ func config(dir string) Config {
 
 // made makes one stopped cluster, for tests to copy: initdb is what takes long.
 var made = sync.OnceValues(func() (string, error) {
-	dir, err := newHome()
-	if err != nil {
-		return "", err
-	}
-	cfg := config(dir)
+	cfg := config(original)
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	if _, err := New(cfg).Ensure(ctx); err != nil {

@@ -102,20 +102,20 @@ func (c *Cluster) ensure(ctx context.Context) (*postmaster, error) {
 		return nil, err
 	}
 	defer unlock()
+	return c.startOrAdopt(ctx, as)
+}
+
+// prepare makes the cluster when there is none, and returns the PostgreSQL to run it with. The caller holds the lock.
+func (c *Cluster) prepare(ctx context.Context, as account) (installed, error) {
 	made, err := c.madeBy()
 	if err != nil {
-		return nil, err
+		return installed{}, err
 	}
 	bin, err := c.binaries(ctx, made)
-	if err != nil {
-		return nil, err
+	if err != nil || made != "" {
+		return bin, err
 	}
-	if made == "" {
-		if err := c.initialize(ctx, bin, as); err != nil {
-			return nil, err
-		}
-	}
-	return c.startOrAdopt(ctx, bin, as)
+	return bin, c.initialize(ctx, bin, as)
 }
 
 // check refuses what cannot work before anything is touched.

@@ -112,7 +112,7 @@ func (c *Cluster) isOurs(pid int) bool {
 }
 
 // startOrAdopt returns a postmaster that takes connections on our socket. The caller holds the lock.
-func (c *Cluster) startOrAdopt(ctx context.Context, bin installed, as account) (*postmaster, error) {
+func (c *Cluster) startOrAdopt(ctx context.Context, as account) (*postmaster, error) {
 	giveUp := time.Now().Add(startRetry)
 	for {
 		pm, err := c.running()
@@ -121,7 +121,7 @@ func (c *Cluster) startOrAdopt(ctx context.Context, bin installed, as account) (
 		}
 		adopted := pm != nil
 		if !adopted {
-			if pm, err = c.start(ctx, bin, as); err != nil {
+			if pm, err = c.start(ctx, as); err != nil {
 				return nil, err
 			}
 		}
@@ -150,7 +150,11 @@ func (c *Cluster) startOrAdopt(ctx context.Context, bin installed, as account) (
 }
 
 // start starts a postmaster, in a session of its own so that it outlives us and no signal from our terminal reaches it.
-func (c *Cluster) start(ctx context.Context, bin installed, as account) (*postmaster, error) {
+func (c *Cluster) start(ctx context.Context, as account) (*postmaster, error) {
+	bin, err := c.prepare(ctx, as)
+	if err != nil {
+		return nil, err
+	}
 	if err := c.removeStalePidFile(); err != nil {
 		return nil, err
 	}

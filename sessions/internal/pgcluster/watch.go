@@ -16,7 +16,7 @@ const (
 	minBackoff = 500 * time.Millisecond
 	maxBackoff = 10 * time.Second
 	// A postmaster that stayed up this long was not a failed start: the next one is tried at once.
-	lasted = 10 * time.Second
+	lasted = 2 * time.Second
 
 	// watchTick stands in for inotify where it cannot be had.
 	watchTick = time.Second
@@ -25,38 +25,33 @@ const (
 // Watch keeps the cluster running until ctx ends: it ensures it, and again at once when the postmaster dies or its
 // socket is deleted, with backoff while that does not help. It returns nil when ctx ends; the postmaster goes on.
 func (c *Cluster) Watch(ctx context.Context) error {
-	var backoff time.Duration
+	var backoff time.Duration // before the next start; the first one after a good while is at once
 	var reported string
 	for {
 		pm, err := c.ensure(ctx)
-		if ctx.Err() != nil {
+		switch {
+		case ctx.Err() != nil:
 			if pm != nil {
 				pm.close()
 			}
 			return nil //nolint:nilerr // ended as asked
-		}
-		up := time.Now()
-		if err != nil {
-			if err.Error() != reported {
-				reported = err.Error()
-				c.log.Error("database does not come up", "err", err)
-			}
-		} else {
+		case err == nil:
 			reported = ""
+			up := time.Now()
 			c.watchOne(ctx, pm)
 			pm.close()
-		}
-		if err == nil && time.Since(up) > lasted {
-			backoff = 0
-			continue
-		}
-		if backoff > 0 || err != nil {
-			backoff = min(max(2*backoff, minBackoff), maxBackoff)
+			if time.Since(up) > lasted {
+				backoff = 0
+				continue
+			}
+		case err.Error() != reported:
+			reported = err.Error()
+			c.log.Error("database does not come up", "err", err)
 		}
 		if pause(ctx, backoff) != nil {
 			return nil
 		}
-		backoff = max(backoff, minBackoff/2) // the first restart is at once, the next is not
+		backoff = min(max(2*backoff, minBackoff), maxBackoff)
 	}
 }
 
