@@ -36,7 +36,7 @@
 //
 // # Signals
 //
-// SIGWINCH, SIGCONT and SIGTSTP are handled here and become events. Bubble Tea v1.3 sends no tea.WindowSizeMsg without its
+// SIGWINCH and SIGCONT are handled here and become events. Bubble Tea v1.3 sends no tea.WindowSizeMsg without its
 // renderer (it asks for the size only of an output that the renderer set up), so the dashboard makes it from Resized.
 // SIGTERM, SIGHUP and SIGINT end the caller's context, and Close follows from that.
 //

@@ -57,8 +57,8 @@ func (t *Terminal) StopProcess() error {
 	continued := make(chan os.Signal, 1)
 	signal.Notify(continued, unix.SIGCONT)
 	defer signal.Stop(continued)
-	// Only with its default action does the signal stop us; it goes to the group, so that a `make run` above stops too.
-	signal.Reset(unix.SIGTSTP)
+	// Not SIGSTOP: that would stop us for ever where nobody can continue us. It goes to the group, so that a `make run`
+	// above stops too.
 	err := unix.Kill(0, unix.SIGTSTP)
 	if err == nil {
 		select {
@@ -66,11 +66,6 @@ func (t *Terminal) StopProcess() error {
 		case <-time.After(notStopped):
 		}
 	}
-	t.mu.Lock()
-	if !t.closed {
-		signal.Notify(t.signals, unix.SIGTSTP)
-	}
-	t.mu.Unlock()
 	if err != nil {
 		err = fmt.Errorf("stop the process group: %w", err)
 	}
@@ -78,18 +73,15 @@ func (t *Terminal) StopProcess() error {
 }
 
 // watchSignals handles what the kernel says about the terminal until Close. SIGTERM, SIGHUP and SIGINT are the caller's,
-// who ends its context and then closes the terminal.
+// who ends its context and then closes the terminal. SIGTSTP is left alone: the key sends none in raw mode, and once Go
+// has caught it there is no way back to its default action, which StopProcess needs.
 func (t *Terminal) watchSignals() {
 	defer close(t.signalsDone)
 	for sig := range t.signals {
 		switch sig {
 		case unix.SIGWINCH:
 			t.resized()
-		case unix.SIGTSTP: // from outside; the key is no signal in raw mode
-			if err := t.StopProcess(); err != nil {
-				t.log.Warn("stopping did not go as it should", "err", err)
-			}
-		case unix.SIGCONT: // perhaps after a SIGSTOP, which nobody can prepare for
+		case unix.SIGCONT: // perhaps after a stop that was not prepared for
 			t.continued()
 		}
 	}

@@ -95,7 +95,7 @@ func Open(c Config) (*Terminal, error) {
 		t.tty.close()
 		return nil, err
 	}
-	signal.Notify(t.signals, unix.SIGWINCH, unix.SIGCONT, unix.SIGTSTP)
+	signal.Notify(t.signals, unix.SIGWINCH, unix.SIGCONT)
 	go t.watchSignals()
 	return t, nil
 }
