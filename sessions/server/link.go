@@ -16,6 +16,8 @@ const (
 	startPauseMin, startPauseMax = 500 * time.Millisecond, 10 * time.Second
 	// lookPause is how long to wait before looking again for a runtime that somebody else has to start.
 	lookPause = 500 * time.Millisecond
+	// lasted is how long a runtime must have been followed to count as having worked.
+	lasted = 5 * time.Second
 )
 
 // link follows the runtime's events, tells board and reconciler, and brings the runtime back when it is gone.
@@ -31,34 +33,39 @@ type link struct {
 // run follows the runtime until ctx ends.
 func (l *link) run(ctx context.Context) {
 	pause := startPauseMin
-	for {
+	for ctx.Err() == nil {
+		begun := time.Now()
 		wasUp, err := l.follow(ctx)
-		if ctx.Err() != nil {
-			return
-		}
-		if wasUp {
-			pause = startPauseMin
+		if wasUp && ctx.Err() == nil {
 			l.log.Warn("runtime lost", "error", err)
+		}
+		if wasUp && time.Since(begun) > lasted {
+			pause = startPauseMin
 			continue // at once: it may only have been restarted
 		}
-		wait := lookPause
-		if l.start != nil && (l.held == nil || !l.held()) {
-			err := l.start(ctx)
-			if err == nil {
-				l.log.Info("runtime started")
-				if wasUp, _ = l.follow(ctx); wasUp {
-					pause = startPauseMin
-					continue
-				}
-			} else if ctx.Err() == nil {
-				l.log.Warn("runtime not started", "error", err, "retry", pause)
-			}
-			wait, pause = pause, min(2*pause, startPauseMax)
-		}
-		if !sleep(ctx, wait) {
-			return
-		}
+		sleep(ctx, l.revive(ctx, &pause))
 	}
+}
+
+// revive starts the runtime where that is allowed and returns how long to wait before it is followed again. Starts in a
+// row, also those that seem to succeed, come at growing pauses.
+func (l *link) revive(ctx context.Context, pause *time.Duration) time.Duration {
+	if l.start == nil || l.held != nil && l.held() {
+		return lookPause
+	}
+	wait := *pause
+	*pause = min(2*wait, startPauseMax)
+	if err := l.start(ctx); err != nil {
+		if ctx.Err() == nil {
+			l.log.Warn("runtime not started", "error", err, "retry", wait)
+		}
+		return wait
+	}
+	l.log.Info("runtime started")
+	if wait == startPauseMin {
+		return 0
+	}
+	return wait
 }
 
 // follow is the life of one event stream. The node is up while it has one.

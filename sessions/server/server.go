@@ -145,7 +145,9 @@ func (r *role) shutdown(ctx context.Context) error {
 
 // serve answers requests until life ends; then those in flight may finish.
 func serve(life context.Context, l net.Listener, h http.Handler, log *slog.Logger) error {
+	unused := unusedConns{conns: map[net.Conn]bool{}}
 	srv := &http.Server{
+		ConnState:         unused.note,
 		Handler:           h,
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
@@ -162,13 +164,41 @@ func serve(life context.Context, l net.Listener, h http.Handler, log *slog.Logge
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(life), drainTimeout)
 	defer cancel()
-	if srv.Shutdown(ctx) != nil {
+	stopped := make(chan error, 1)
+	go func() { stopped <- srv.Shutdown(ctx) }()
+	if err == nil {
+		<-failed // nothing is accepted any more
+	}
+	unused.close()
+	if <-stopped != nil {
 		_ = srv.Close()
 	}
-	if err == nil {
-		<-failed
-	}
 	return err
+}
+
+// unusedConns are the connections on which no request has come yet: clients open them ahead. Shutdown would wait 5 s for
+// each, so they are closed by us.
+type unusedConns struct {
+	mu    sync.Mutex
+	conns map[net.Conn]bool // guarded by mu
+}
+
+func (u *unusedConns) note(c net.Conn, state http.ConnState) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if state == http.StateNew {
+		u.conns[c] = true
+	} else {
+		delete(u.conns, c)
+	}
+}
+
+func (u *unusedConns) close() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for c := range u.conns {
+		_ = c.Close()
+	}
 }
 
 // home returns what ~ means.

@@ -27,17 +27,17 @@ type pumps struct {
 // runtimeEnd is how the runtime's stream ended.
 type runtimeEnd struct {
 	code          sessions.CloseCode // 0 when it was cut
-	exited        *rtapi.ExitedFrame // the program ended
+	exited        bool               // the program ended
 	viewerStalled bool               // it did not end at all: the viewer does not take what it brings
 	err           error
 }
 
-func newPumps(s *stream, runtime *websocket.Conn) *pumps {
+func newPumps(s *stream, up upstream) *pumps {
 	p := &pumps{
-		s: s, runtime: runtime,
+		s: s, runtime: up.conn,
 		live: make(chan struct{}), down: make(chan runtimeEnd, 1), viewerGone: make(chan struct{}),
 	}
-	p.wait.Go(func() { p.down <- p.toViewer() })
+	p.wait.Go(func() { p.down <- p.toViewer(up.typ, up.first) })
 	p.wait.Go(func() {
 		defer close(p.viewerGone)
 		p.toRuntime()
@@ -49,14 +49,21 @@ func newPumps(s *stream, runtime *websocket.Conn) *pumps {
 // ends: it is the one that sees the viewer answer the close.
 func (p *pumps) close() { _ = p.runtime.CloseNow() }
 
-// toViewer carries what the runtime sends until its stream ends.
-func (p *pumps) toViewer() runtimeEnd {
-	var buf []byte
+// toViewer carries what the runtime sends, beginning with a message that was read already, until its stream ends.
+func (p *pumps) toViewer(typ websocket.MessageType, message []byte) runtimeEnd {
 	var end runtimeEnd
 	isLive := false
 	for {
-		typ, message, err := readMessage(p.s.io, p.runtime, buf)
-		buf = message
+		var err error
+		if typ == websocket.MessageText {
+			err = p.frame(message, &isLive, &end)
+		} else {
+			err = p.s.write(typ, message)
+		}
+		if err != nil {
+			return runtimeEnd{viewerStalled: errors.Is(err, context.DeadlineExceeded), err: err}
+		}
+		typ, message, err = readMessage(p.s.io, p.runtime, message)
 		if err != nil {
 			if code := websocket.CloseStatus(err); code != -1 {
 				end.code = sessions.CloseCode(code)
@@ -64,35 +71,28 @@ func (p *pumps) toViewer() runtimeEnd {
 			end.err = err
 			return end
 		}
-		if typ == websocket.MessageText {
-			f, err := sessions.ParseFrame(message)
-			switch {
-			case err != nil: // not ours to judge: the client skips what it cannot read
-			case f.Type == rtapi.FrameExited:
-				end.exited = &rtapi.ExitedFrame{}
-				continue
-			case f.Type == sessions.FrameAttached && !isLive:
-				if err := p.s.send(p.s.attached(f)); err != nil {
-					return p.notTaken(err)
-				}
-				continue
-			case f.Type == sessions.FrameLive && !isLive:
-				if err := p.s.write(typ, message); err != nil {
-					return p.notTaken(err)
-				}
-				isLive = true
-				close(p.live)
-				continue
-			}
-		}
-		if err := p.s.write(typ, message); err != nil {
-			return p.notTaken(err)
-		}
 	}
 }
 
-func (p *pumps) notTaken(err error) runtimeEnd {
-	return runtimeEnd{viewerStalled: errors.Is(err, context.DeadlineExceeded), err: err}
+// frame carries a control frame. Three of them mean something to the relay; a frame that it cannot read is for the
+// viewer to skip.
+func (p *pumps) frame(message []byte, isLive *bool, end *runtimeEnd) error {
+	f, err := sessions.ParseFrame(message)
+	switch {
+	case err == nil && f.Type == rtapi.FrameExited:
+		end.exited = true
+		return nil
+	case err == nil && f.Type == sessions.FrameAttached && !*isLive:
+		return p.s.send(p.s.attached(f))
+	}
+	if err := p.s.write(websocket.MessageText, message); err != nil {
+		return err
+	}
+	if f.Type == sessions.FrameLive && !*isLive {
+		*isLive = true
+		close(p.live)
+	}
+	return nil
 }
 
 // toRuntime carries what the viewer sends until the viewer leaves. When the runtime takes no more it goes on reading,

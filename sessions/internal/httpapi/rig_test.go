@@ -77,7 +77,11 @@ func (r *rig) startAPI() {
 	r.stopAPI = func() {
 		once.Do(func() {
 			stop()
-			_ = srv.Shutdown(context.Background())
+			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+			defer cancel()
+			if srv.Shutdown(ctx) != nil {
+				_ = srv.Close() // a connection that was opened ahead
+			}
 			<-served
 			api.Wait()
 		})

@@ -116,10 +116,10 @@ func (s *stream) run() end {
 		if !known && s.board.Complete() {
 			return noSuchSession
 		}
-		runtime, err := s.connect()
+		up, err := s.connect()
 		switch {
 		case err == nil:
-			return s.relay(runtime)
+			return s.relay(up)
 		case !isNoTerminal(err):
 			s.log.Debug("runtime not reached", "error", err)
 			return runtimeAway
@@ -143,25 +143,42 @@ func (s *stream) run() end {
 	}
 }
 
-func (s *stream) connect() (*websocket.Conn, error) {
+// upstream is an open stream of the runtime, whose first message has been read.
+type upstream struct {
+	conn  *websocket.Conn
+	typ   websocket.MessageType
+	first []byte
+}
+
+// connect opens the runtime's stream. Only its first message tells that there is a terminal: of one that does not exist
+// comes a close.
+func (s *stream) connect() (upstream, error) {
 	ctx, cancel := context.WithTimeout(s.io, dialTimeout)
 	defer cancel()
 	conn, err := s.dial(ctx, string(s.id), s.query)
 	if err != nil {
-		return nil, err
+		return upstream{}, err
 	}
 	conn.SetReadLimit(maxRestore)
-	return conn, nil
+	typ, first, err := readMessage(ctx, conn, nil)
+	if err != nil {
+		_ = conn.CloseNow()
+		return upstream{}, err
+	}
+	return upstream{conn, typ, first}, nil
 }
 
 func isNoTerminal(err error) bool {
+	if websocket.CloseStatus(err) == websocket.StatusCode(sessions.CloseNotFound) {
+		return true
+	}
 	var refused *rtapi.Error
 	return errors.As(err, &refused) && sessions.Code(refused.Code) == sessions.CodeNotFound
 }
 
 // relay runs the two pumps and puts the session's state between what they carry.
-func (s *stream) relay(runtime *websocket.Conn) end {
-	p := newPumps(s, runtime)
+func (s *stream) relay(up upstream) end {
+	p := newPumps(s, up)
 	s.pumps = p
 	defer p.close()
 	live := p.live
@@ -196,7 +213,7 @@ func (s *stream) runtimeEnded(p *pumps, down runtimeEnd) end {
 	switch {
 	case down.viewerStalled:
 		return viewerTooSlow
-	case down.exited != nil, down.code == sessions.CloseEnded, down.code == sessions.CloseNotFound:
+	case down.exited, down.code == sessions.CloseEnded, down.code == sessions.CloseNotFound:
 		now, e := s.await(p.viewerGone, func(now sessions.Session) bool { return now.State.Ended() })
 		if e != nil {
 			return *e

@@ -50,13 +50,14 @@ func (r *Runtime) CloseStreams(code sessions.CloseCode) {
 	}
 }
 
-// DialStream implements the runtime's API: over a pipe, but with real WebSockets at both ends.
+// DialStream implements the runtime's API: over a pipe, but with real WebSockets at both ends. A terminal that does not
+// exist shows in the close code.
 func (r *Runtime) DialStream(ctx context.Context, id, rawQuery string) (*websocket.Conn, error) {
 	r.mu.Lock()
-	_, err := r.findLocked(id)
+	away := r.away
 	r.mu.Unlock()
-	if err != nil {
-		return nil, err
+	if away {
+		return nil, ErrAway
 	}
 	ours, theirs := net.Pipe()
 	srv := &http.Server{ReadHeaderTimeout: time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
