@@ -50,3 +50,9 @@ func (a *App) Sessions() []sessions.Session { return a.list.Sessions() }
 
 // TerminalMsg returns the message that brings e.
 func TerminalMsg(e terminal.Event) tea.Msg { return terminalMsg{event: e} }
+
+// WatchedMsg returns the message that brings changes of the list.
+func WatchedMsg(c ...sessions.Change) tea.Msg { return watchedMsg{changes: c} }
+
+// PaneChangedMsg returns the message that a pane looks different.
+func PaneChangedMsg(id sessions.ID) tea.Msg { return paneChangedMsg{id: id} }

@@ -32,7 +32,18 @@ type Pane struct {
 	top      int // first row shown
 	w, h     int
 	focused  bool
+	drawn    map[look]string // rows as they were drawn, for this theme and width
 }
+
+// look is all that a row's drawing depends on beside the theme and the width.
+type look struct {
+	title             string
+	badge             status.Badge
+	selected, focused bool
+}
+
+// drawnMost bounds the memory of rows: many times what any screen shows.
+const drawnMost = 1000
 
 // row is one line: a session, or the heading of a project.
 type row struct {
@@ -41,13 +52,21 @@ type row struct {
 }
 
 // New returns an empty list.
-func New(theme *style.Theme) *Pane { return &Pane{theme: theme, focused: true} }
+func New(theme *style.Theme) *Pane {
+	return &Pane{theme: theme, focused: true, drawn: make(map[look]string)}
+}
 
 // SetTheme changes the styles.
-func (p *Pane) SetTheme(t *style.Theme) { p.theme = t }
+func (p *Pane) SetTheme(t *style.Theme) {
+	p.theme = t
+	clear(p.drawn)
+}
 
 // SetSize tells the size of the area in cells.
 func (p *Pane) SetSize(w, h int) {
+	if w != p.w {
+		clear(p.drawn)
+	}
 	p.w, p.h = max(w, 0), max(h, 0)
 	p.follow()
 }
@@ -201,35 +220,39 @@ func (p *Pane) heading() string {
 	return p.theme.Tone(style.Strong).Render(left) + strings.Repeat(" ", gap) + p.theme.Tone(tone).Render(right)
 }
 
+// session returns the row of s. The same look is drawn once: a key that moves the selection changes two rows of many.
 func (p *Pane) session(s sessions.Session) string {
-	badge := status.BadgeOf(s)
-	ground := lipgloss.Style{}
-	selected := s.ID == p.selected
-	switch {
-	case selected && p.focused:
-		ground = p.theme.Selected
-	case selected:
-		ground = p.theme.Marked
-	default:
-		ground = p.theme.Tone(style.Plain)
+	l := look{title: clean(s.Title), badge: status.BadgeOf(s), selected: s.ID == p.selected, focused: p.focused}
+	if l.title == "" {
+		l.title = s.ID.Short()
+	}
+	if line, ok := p.drawn[l]; ok {
+		return line
+	}
+	if len(p.drawn) >= drawnMost {
+		clear(p.drawn)
+	}
+	line := p.draw(l)
+	p.drawn[l] = line
+	return line
+}
+
+func (p *Pane) draw(l look) string {
+	edge, ground := " ", p.theme.Tone(style.Plain)
+	if l.selected {
+		edge, ground = "▌", p.theme.Marked
+		if l.focused {
+			ground = p.theme.Selected
+		}
 	}
 	over := func(t style.Tone) lipgloss.Style { return p.theme.Tone(t).Inherit(ground) }
-
-	edge := " "
-	if selected {
-		edge = "▌"
-	}
-	title := clean(s.Title)
-	if title == "" {
-		title = s.ID.Short()
-	}
 	word := ""
 	if p.w >= wordsFrom {
-		word = " " + badge.Word + " "
+		word = " " + l.badge.Word + " "
 	}
 	room := p.w - 3 - ansi.StringWidth(word)
-	return over(style.Accent).Render(edge) + over(badge.Tone).Render(badge.Mark) +
-		ground.Render(" "+pad(title, room)) + over(badge.Tone).Render(word)
+	return over(style.Accent).Render(edge) + over(l.badge.Tone).Render(l.badge.Mark) +
+		ground.Render(" "+pad(l.title, room)) + over(l.badge.Tone).Render(word)
 }
 
 func clean(s string) string { return sessions.CleanTitle(s) }

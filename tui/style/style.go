@@ -70,22 +70,28 @@ func (t *Theme) Tone(tone Tone) lipgloss.Style {
 // hue is one colour in the three ways it may be shown; the last is an index of the user's palette.
 type hue struct{ dark, light, basic string }
 
-// The hues. Greys are chosen for at least 4.5:1 against black and white, the contrast that WCAG 2.1 asks of text.
-var (
-	hueMuted   = hue{"#8b8fa3", "#5f6472", "8"}
-	hueBorder  = hue{"#464a5c", "#b4b8c4", "8"}
-	hueAccent  = hue{"#7aa2f7", "#2456c6", "4"}
-	hueGood    = hue{"#8fce72", "#2f7d1f", "2"}
-	hueQuiet   = hue{"#6fb7c4", "#1f6f80", "6"}
-	hueWaiting = hue{"#f2c14e", "#8a5a00", "3"}
-	hueLost    = hue{"#c795f0", "#7a34b5", "5"}
-	hueBad     = hue{"#f2777a", "#b3261e", "1"}
-	hueRow     = hue{"#2d3350", "#d7def5", ""}
-	hueRowDim  = hue{"#262937", "#e6e8ee", ""}
-)
+// hues are the colours of the dashboard.
+type hues struct{ muted, border, accent, good, quiet, waiting, lost, bad, row, rowDim hue }
+
+// palette returns the hues. Text is chosen for at least 4.5:1 against black and white, the contrast that WCAG 2.1 asks for.
+func palette() hues {
+	return hues{
+		muted:   hue{"#8b8fa3", "#5f6472", "8"},
+		border:  hue{"#464a5c", "#b4b8c4", "8"},
+		accent:  hue{"#7aa2f7", "#2456c6", "4"},
+		good:    hue{"#8fce72", "#2f7d1f", "2"},
+		quiet:   hue{"#6fb7c4", "#1f6f80", "6"},
+		waiting: hue{"#f2c14e", "#8a5a00", "3"},
+		lost:    hue{"#c795f0", "#7a34b5", "5"},
+		bad:     hue{"#f2777a", "#b3261e", "1"},
+		row:     hue{"#2d3350", "#d7def5", ""},
+		rowDim:  hue{"#262937", "#e6e8ee", ""},
+	}
+}
 
 // New returns the theme for a background and a number of colours.
 func New(dark bool, colors Colors) *Theme {
+	h := palette()
 	p := painter{renderer: lipgloss.NewRenderer(io.Discard), dark: dark, colors: colors}
 	// Not termenv.Ascii for None: with it lipgloss would drop bold and reverse, too. The painter sets no colour then.
 	p.renderer.SetColorProfile(termenv.TrueColor)
@@ -93,30 +99,30 @@ func New(dark bool, colors Colors) *Theme {
 
 	t := &Theme{
 		Dark:     dark,
-		Border:   p.fg(hueBorder),
-		Focus:    p.fg(hueAccent),
-		Selected: p.row(hueRow).Bold(true),
-		Marked:   p.row(hueRowDim),
-		Banner:   p.fg(hueWaiting).Reverse(true).Bold(true),
-		Toast:    p.fg(hueAccent),
-		Failure:  p.fg(hueBad).Bold(true),
+		Border:   p.fg(h.border),
+		Focus:    p.fg(h.accent),
+		Selected: p.row(h.row).Bold(true),
+		Marked:   p.row(h.rowDim),
+		Banner:   p.fg(h.waiting).Reverse(true).Bold(true),
+		Toast:    p.fg(h.accent),
+		Failure:  p.fg(h.bad).Bold(true),
 	}
 	frame := p.plain().Border(lipgloss.RoundedBorder()).Padding(0, 1)
-	t.Dialog = p.borderFG(frame, hueAccent)
-	t.Danger = p.borderFG(frame, hueBad)
+	t.Dialog = p.borderFG(frame, h.accent)
+	t.Danger = p.borderFG(frame, h.bad)
 
 	t.tones = [...]lipgloss.Style{
 		Plain:   p.plain(),
-		Muted:   p.fg(hueMuted),
+		Muted:   p.fg(h.muted),
 		Strong:  p.plain().Bold(true),
-		Accent:  p.fg(hueAccent).Bold(true),
-		Good:    p.fg(hueGood),
-		Quiet:   p.fg(hueQuiet),
-		Waiting: p.fg(hueWaiting).Bold(true),
-		Lost:    p.fg(hueLost).Bold(true),
-		Bad:     p.fg(hueBad).Bold(true),
-		Over:    p.fg(hueMuted),
-		Busy:    p.fg(hueAccent),
+		Accent:  p.fg(h.accent).Bold(true),
+		Good:    p.fg(h.good),
+		Quiet:   p.fg(h.quiet),
+		Waiting: p.fg(h.waiting).Bold(true),
+		Lost:    p.fg(h.lost).Bold(true),
+		Bad:     p.fg(h.bad).Bold(true),
+		Over:    p.fg(h.muted),
+		Busy:    p.fg(h.accent),
 	}
 	return t
 }
