@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"corral/e2e/rounds"
-	"corral/runtime/internal/tmux"
 	"corral/sessions"
 	"corral/vt"
 )
@@ -132,7 +131,7 @@ func TestScreenIsTmuxsAfterOutput(t *testing.T) {
 		end := fmt.Sprintf("end-%d", i)
 		v.typeKeys(fmt.Sprintf("clear; seq %d %d; printf '\\033[1;31mred\\033[0m äöü %s\\n'\r", i, i+500*(i%3), end))
 		v.shows("äöü " + end)
-		want := strings.TrimRight(strings.Join(b.must(t, tmux.Command{"capture-pane", "-p", "-t", "=cr-a:"}), "\n"), "\n")
+		want := b.capture(t, "a")
 		v.wait("tmux's screen", func() bool { return v.textLocked() == want })
 	}
 }

@@ -169,6 +169,12 @@ func (b *bed) ask(t *testing.T, id, format string) string {
 	return strings.Join(b.must(t, tmux.Command{"display-message", "-p", "-t", "=cr-" + id + ":", format}), "\n")
 }
 
+// capture is the screen as tmux has it, without trailing blank lines.
+func (b *bed) capture(t *testing.T, id string) string {
+	t.Helper()
+	return strings.TrimRight(strings.Join(b.must(t, tmux.Command{"capture-pane", "-p", "-t", "=cr-" + id + ":"}), "\n"), "\n")
+}
+
 // until waits until cond holds; it is for what tells nobody that it has happened.
 func until(t *testing.T, what string, cond func() bool) {
 	t.Helper()

@@ -1,7 +1,6 @@
 package attach
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -33,7 +32,7 @@ func TestStreamBeginsInTheFixedOrder(t *testing.T) {
 	}
 	v.typeKeys("hello\r")
 	v.shows("hello\nhello")
-	if got, want := v.text(), strings.TrimRight(strings.Join(b.must(t, []string{"capture-pane", "-p", "-t", "=cr-a:"}), "\n"), "\n"); got != want {
+	if got, want := v.text(), b.capture(t, "a"); got != want {
 		t.Errorf("the screen is\n%s\nand tmux has\n%s", got, want)
 	}
 }
