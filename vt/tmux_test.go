@@ -225,6 +225,23 @@ func (c *tmuxClient) redraw(t *testing.T, mark string) []byte {
 func (c *tmuxClient) waitFor(t *testing.T, mark string) []byte {
 	t.Helper()
 	title := []byte("\x1b]0;" + mark + ";")
+	return c.until(t, "title "+mark, func(got []byte) int { return bytes.Index(got, title) })
+}
+
+// wait waits until the client printed n bytes, and returns all that it printed.
+func (c *tmuxClient) wait(t *testing.T, n int) []byte {
+	t.Helper()
+	return c.until(t, fmt.Sprint(n, " bytes"), func(got []byte) int {
+		if len(got) < n {
+			return -1
+		}
+		return len(got)
+	})
+}
+
+// until waits until find finds something in what the client printed, and returns all before it.
+func (c *tmuxClient) until(t *testing.T, what string, find func([]byte) int) []byte {
+	t.Helper()
 	stop := time.AfterFunc(tmuxTimeout, func() {
 		c.mu.Lock()
 		c.err = context.DeadlineExceeded
@@ -235,11 +252,11 @@ func (c *tmuxClient) waitFor(t *testing.T, mark string) []byte {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for {
-		if i := bytes.Index(c.got, title); i >= 0 {
+		if i := find(c.got); i >= 0 {
 			return bytes.Clone(c.got[:i])
 		}
 		if c.err != nil {
-			t.Fatalf("%s: no title with mark %q: %v\n%q", c.name, mark, c.err, c.got)
+			t.Fatalf("%s: no %s: %v\n%q", c.name, what, c.err, c.got[max(0, len(c.got)-2000):])
 		}
 		c.more.Wait()
 	}

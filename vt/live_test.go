@@ -1,0 +1,186 @@
+package vt_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/creack/pty"
+
+	"corral/e2e/rounds"
+	"corral/vt"
+)
+
+// agree checks that a screen that was fed all of a client's stream shows what tmux says. The program must be at rest.
+func agree(t *testing.T, c *tmuxClient, cols, rows int, mark string) {
+	t.Helper()
+	screen := vt.New(cols, rows)
+	screen.Write(c.redraw(t, mark))
+	if d := differ(screen.Frame(), c.state(t)); d != "" {
+		t.Errorf("%s: %s", mark, d)
+	}
+}
+
+// TestProgramsAgreeWithTmux runs real programs in a real tmux, types at them, and compares the screens at rest. A
+// program is at rest when it waits for a key and tmux has drawn all that it printed, which is when drawing anew changes
+// nothing any more.
+func TestProgramsAgreeWithTmux(t *testing.T) {
+	if rounds.Now() == rounds.Quick {
+		return // the recordings among the cases stand for them
+	}
+	t.Parallel()
+	server := startTmux(t)
+	sample := filepath.Join(server.dir, "sample.txt")
+	var text strings.Builder
+	for i := range 200 {
+		fmt.Fprintf(&text, "%d\tfunc f%d(漢字 string) { return \"🙂 e\u0301\" } // %s\n", i, i, strings.Repeat("word ", i%30))
+	}
+	if err := os.WriteFile(sample, []byte(text.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []struct {
+		name, debian, command string
+		keys                  []string
+	}{
+		{"vim", "vim", "vim -u NONE -N +'syntax on' +'set nu cursorline hlsearch' " + sample, []string{"G", "gg", "/return", "Enter", "dd", "u", "Z", "Z"}},
+		{"less", "less", "less -N " + sample, []string{"Space", "/word", "Enter", "G", "g"}},
+		{"htop", "htop", "htop -d 600", []string{"Down", "t", "F6"}},
+		{"nano", "nano", "nano -l " + sample, []string{"PageDown", "x", "C-k", "C-w"}},
+		{"mc", "mc", "mc /usr", []string{"Down", "Tab", "F9"}},
+		{"man", "man-db", "man tmux", []string{"Space", "G"}},
+		{"ls", "coreutils", "ls --color=always -la /etc; sleep 1000", nil},
+		{"python3", "python3", "python3 -q", []string{"print('漢' * 50)", "Enter", "help(str)", "Enter", "Space"}},
+	} {
+		t.Run(p.name, func(t *testing.T) {
+			t.Parallel()
+			if _, err := exec.LookPath(p.name); err != nil {
+				t.Fatalf("%s is missing; install the Debian package %s", p.name, p.debian)
+			}
+			c := server.attach(t, p.name, strings.ReplaceAll(p.command, "'", `'\''`), 100, 30)
+			c.waitFor(t, "")
+			c.rest(t, 100, 30, "start")
+			for i, k := range p.keys {
+				c.run(t, fmt.Sprintf("send-keys -t =%s: '%s'", p.name, strings.ReplaceAll(k, "'", `'\''`)))
+				c.rest(t, 100, 30, fmt.Sprintf("key%d", i))
+			}
+		})
+	}
+}
+
+// rest draws anew until two drawings in a row show the same as tmux says.
+func (c *tmuxClient) rest(t *testing.T, cols, rows int, mark string) {
+	t.Helper()
+	const tries = 200 // each takes a redraw, some milliseconds
+	problem, good := "", 0
+	for i := range tries {
+		screen := vt.New(cols, rows)
+		screen.Write(c.redraw(t, fmt.Sprintf("%s-%d", mark, i)))
+		if problem = differ(screen.Frame(), c.state(t)); problem != "" {
+			good = 0
+			continue
+		}
+		if good++; good == 3 {
+			return
+		}
+	}
+	t.Errorf("%s: %s", mark, problem)
+}
+
+// printer prints coloured lines of many kinds and lengths as long as the file $1 exists, then tells terminal $2.
+// Before that it waits: to a client that does not keep up tmux draws only every 100 ms, and has no word for when it did.
+const printer = `i=0
+while [ -e $1 ]; do
+	i=$((i + 1))
+	printf "\033[3$((i % 8))m$i 漢字 🙂 e\314\201 %0$((i % 60 + 1))d\033[m\033[44m\033[K\033[m\r\n" $i
+done
+sleep 0.5
+tmux set @mark stopped \; refresh-client -t $2
+exec sleep 1000
+`
+
+// TestResizesAgreeWithTmux resizes again and again while a program prints, in the order that is right: the screen first,
+// then the client's terminal. What is shown in the end must be right without a redraw.
+func TestResizesAgreeWithTmux(t *testing.T) {
+	t.Parallel()
+	server := startTmux(t)
+	script := filepath.Join(server.dir, "script")
+	if err := os.WriteFile(script, []byte(printer), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	for i := range rounds.N(2, 5, 15) {
+		running := filepath.Join(server.dir, fmt.Sprint("running", i))
+		if err := os.WriteFile(running, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		cols, rows := 80, 24
+		c := server.attach(t, fmt.Sprint("resize", i), "stty raw -echo; sh "+script+" "+running+" %s", cols, rows)
+		c.waitFor(t, "")
+		screen := vt.New(cols, rows)
+		fed := 0
+		for range 10 {
+			data := c.wait(t, fed+random.IntN(8<<10))
+			screen.Write(data[fed:])
+			fed = len(data)
+			for range 1 + random.IntN(3) {
+				cols, rows = 20+random.IntN(140), 5+random.IntN(45)
+				screen.Resize(cols, rows)
+				if err := pty.Setsize(c.pty, &pty.Winsize{Cols: uint16(cols), Rows: uint16(rows)}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		c.wait(t, fed+4<<10)
+		if err := os.Remove(running); err != nil {
+			t.Fatal(err)
+		}
+		screen.Write(c.waitFor(t, "stopped")[fed:])
+		if d := differ(screen.Frame(), c.state(t)); d != "" {
+			t.Errorf("round %d: %s", i, d)
+		}
+	}
+}
+
+// TestWidthsAgreeWithTmux asks the tmux of this machine for the widths of the doubtful characters. It is only known
+// what 3.3a says.
+func TestWidthsAgreeWithTmux(t *testing.T) {
+	t.Parallel()
+	server := startTmux(t)
+	c := server.attach(t, "widths", "stty raw -echo; tmux set @mark raw \\; refresh-client -t %s; exec sleep 1000", 80, 24)
+	c.waitFor(t, "raw")
+	tty := strings.TrimSpace(c.run(t, "display -p -t =widths: '#{pane_tty}'"))
+	term, err := os.OpenFile(tty, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer term.Close()
+	runes := vt.DoubtfulRunes()
+	if rounds.Now() == rounds.Full {
+		runes = runes[:0]
+		for r := rune(0xa0); r < 0x20000; r++ {
+			if r < 0xd800 || r > 0xdfff {
+				runes = append(runes, r)
+			}
+		}
+	}
+	got, err := vt.ProbeWidths(term, runes, 21)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v, err := server.command("-V").Output(); err != nil || string(v) != "tmux 3.3a\n" {
+		return
+	}
+	want := vt.DefaultWidths()
+	bad := 0
+	for _, r := range vt.DoubtfulRunes() {
+		if g, w := got.Rune(r), want.Rune(r); g != w {
+			if bad++; bad < 20 {
+				t.Errorf("%U takes %d columns, not %d", r, g, w)
+			}
+		}
+	}
+}
