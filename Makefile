@@ -26,24 +26,28 @@ $(BIN): $(SRC)
 	@mkdir -p bin
 	$(GO) build -trimpath -o $@ ./cmd/corral
 
+.PHONY: test-deps
+test-deps:
+	@scripts/deps test
+
 .PHONY: test
-test: deps ## all tests, quick rounds (under five minutes)
+test: test-deps ## all tests, quick rounds (under five minutes)
 	$(GO) test -timeout 10m ./...
 
 .PHONY: test-race
-test-race: deps ## all tests under the race detector
+test-race: test-deps ## all tests under the race detector
 	$(GO) test -race -timeout 20m ./...
 
 .PHONY: e2e
-e2e: deps ## only the end-to-end tests: the built binary, real tmux, real PostgreSQL
+e2e: test-deps ## only the end-to-end tests: the built binary, real tmux, real PostgreSQL
 	$(GO) test -count=1 -timeout 20m ./e2e/...
 
 .PHONY: prove
-prove: deps ## the promises at full length, with timing limits: make prove ISSUE=main-job
+prove: test-deps ## the promises at full length, with timing limits: make prove ISSUE=main-job
 	CORRAL_TEST_LEVEL=full $(GO) test -count=1 -v -timeout 120m $(if $(ISSUE),-run '$(shell scripts/proof $(ISSUE))') ./...
 
 .PHONY: bench
-bench: deps ## benchmarks
+bench: test-deps ## benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
 FUZZTIME ?= 20s
