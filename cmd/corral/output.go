@@ -143,6 +143,7 @@ func stateWord(s sessions.Session) string {
 // printable keeps of a line its text and, where colours are wanted, its colours. Whatever else a program managed to get
 // into its screen must not reach the terminal of whoever looks at it.
 func printable(line string, colours bool) string {
+	line = strings.ToValidUTF8(line, "\ufffd") // a broken character must not take a control character along
 	var b strings.Builder
 	var state byte
 	parser := ansi.NewParser()

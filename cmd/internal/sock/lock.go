@@ -58,7 +58,9 @@ func Acquire(path string) (*Lock, error) {
 
 // Release gives the lock back. The file stays: removing it would let two processes lock two files of one name.
 func (l *Lock) Release() error {
-	return errors.Join(l.file.Truncate(0), l.file.Close())
+	// Closing alone would not do: a child that was just forked shares the open file until it becomes its program.
+	unlock := unix.Flock_t{Type: unix.F_UNLCK, Whence: io.SeekStart}
+	return errors.Join(l.file.Truncate(0), unix.FcntlFlock(l.file.Fd(), unix.F_OFD_SETLK, &unlock), l.file.Close())
 }
 
 // Holder returns the process that holds the lock at path, 0 when nobody does. It does not disturb the lock.
