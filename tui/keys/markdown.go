@@ -19,11 +19,12 @@ func Name(key string) string {
 	return key
 }
 
-// Names spells the keys of a binding for people, as "j ↓".
+// Names spells the keys of a binding for people, as "j ↓": three at most, since the others are for those who try.
 func (b Binding) Names() string {
-	names := make([]string, len(b.Keys))
-	for i, k := range b.Keys {
-		names[i] = Name(k)
+	const most = 3
+	var names []string
+	for _, k := range b.Keys[:min(len(b.Keys), most)] {
+		names = append(names, Name(k))
 	}
 	return strings.Join(names, " ")
 }
