@@ -47,7 +47,7 @@ type bedOption func(*tmux.Config, *Hub)
 
 func withHistory(limit int) bedOption { return func(c *tmux.Config, _ *Hub) { c.HistoryLimit = limit } }
 
-func newBed(t *testing.T, options ...bedOption) *bed {
+func newBed(t testing.TB, options ...bedOption) *bed {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "cra")
 	if err != nil {
@@ -77,7 +77,7 @@ func newBed(t *testing.T, options ...bedOption) *bed {
 }
 
 // serve runs the tmux server's keeper and the HTTP server until the test ends, in which order they end then.
-func (b *bed) serve(t *testing.T) {
+func (b *bed) serve(t testing.TB) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -133,7 +133,7 @@ func (b *bed) counted(id string) [2]int {
 	return b.counts[id]
 }
 
-func deadline(t *testing.T) context.Context {
+func deadline(t testing.TB) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeoutCause(t.Context(), patience, errors.New("the test's patience ended"))
 	t.Cleanup(cancel)
@@ -141,7 +141,7 @@ func deadline(t *testing.T) context.Context {
 }
 
 // must runs commands and returns the lines of their replies.
-func (b *bed) must(t *testing.T, list ...tmux.Command) []string {
+func (b *bed) must(t testing.TB, list ...tmux.Command) []string {
 	t.Helper()
 	replies, err := b.tmux.Run(deadline(t), list...)
 	if err != nil {
@@ -155,7 +155,7 @@ func (b *bed) must(t *testing.T, list ...tmux.Command) []string {
 }
 
 // start makes a terminal that runs script, with a size of its own.
-func (b *bed) start(t *testing.T, id string, cols, rows int, script string) {
+func (b *bed) start(t testing.TB, id string, cols, rows int, script string) {
 	t.Helper()
 	x, y := strconv.Itoa(cols), strconv.Itoa(rows)
 	b.must(t,
@@ -164,21 +164,21 @@ func (b *bed) start(t *testing.T, id string, cols, rows int, script string) {
 }
 
 // ask returns one format of a terminal.
-func (b *bed) ask(t *testing.T, id, format string) string {
+func (b *bed) ask(t testing.TB, id, format string) string {
 	t.Helper()
 	return strings.Join(b.must(t, tmux.Command{"display-message", "-p", "-t", "=cr-" + id + ":", format}), "\n")
 }
 
 // capture is the screen as tmux has it, without trailing blank lines.
-func (b *bed) capture(t *testing.T, id string) string {
+func (b *bed) capture(t testing.TB, id string) string {
 	t.Helper()
 	return strings.TrimRight(strings.Join(b.must(t, tmux.Command{"capture-pane", "-p", "-t", "=cr-" + id + ":"}), "\n"), "\n")
 }
 
 // until waits until cond holds; it is for what tells nobody that it has happened.
-func until(t *testing.T, what string, cond func() bool) {
+func until(t testing.TB, what string, cond func() bool) {
 	t.Helper()
-	tick := time.NewTicker(5 * time.Millisecond)
+	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	for end := time.After(patience); !cond(); {
 		select {
@@ -191,7 +191,7 @@ func until(t *testing.T, what string, cond func() bool) {
 
 // viewing is the client's side of a stream, as a dashboard would use it.
 type viewing struct {
-	t    *testing.T
+	t    testing.TB
 	conn *websocket.Conn
 
 	mu      sync.Mutex // guards what follows
@@ -210,7 +210,7 @@ type viewing struct {
 }
 
 // view opens a stream. The query is given as pairs.
-func (b *bed) view(t *testing.T, id string, query ...string) *viewing {
+func (b *bed) view(t testing.TB, id string, query ...string) *viewing {
 	t.Helper()
 	q := url.Values{}
 	for i := 0; i < len(query); i += 2 {
