@@ -34,7 +34,8 @@ func TestPieces(t *testing.T) {
 		{"colour", "\x1b]11;rgb:0/0/0\x07x", []string{"reply \x1b]11;rgb:0/0/0\x07", "key x"}},
 		{"colour, ST", "\x1b]10;rgb:0/0/0\x1b\\x", []string{"reply \x1b]10;rgb:0/0/0\x1b\\", "key x"}},
 		{"answers", "\x1b[?62;4c\x1b[?2026;2$y\x1b[24;80R\x1b[>1;10;0c\x1b[0n\x1b[8;24;80t", []string{
-			"reply \x1b[?62;4c", "reply \x1b[?2026;2$y", "reply \x1b[24;80R", "reply \x1b[>1;10;0c", "reply \x1b[0n", "reply \x1b[8;24;80t"}},
+			"reply \x1b[?62;4c", "reply \x1b[?2026;2$y", "reply \x1b[24;80R", "reply \x1b[>1;10;0c", "reply \x1b[0n", "reply \x1b[8;24;80t",
+		}},
 		{"name", "\x1bP>|xterm(367)\x1b\\", []string{"reply \x1bP>|xterm(367)\x1b\\"}},
 		{"answer broken off", "\x1b]11;rgb\x1b[A", []string{"reply \x1b]11;rgb", "key \x1b[A"}},
 		{"alt and a bracket", "\x1b]x\x1bPx\x1b_x", []string{"key \x1b]", "key x", "key \x1bP", "key x", "key \x1b_", "key x"}},

@@ -64,11 +64,13 @@ func TestRouting(t *testing.T) {
 		{"mouse outside", vt.Modes{MouseTracking: 1000}, "\x1b[<0;30;6M\x1b[<0;81;6M\x1b[<0;41;1M\x1b[<0;41;22M", "", "\x1b[<0;30;6M \x1b[<0;81;6M \x1b[<0;41;1M \x1b[<0;41;22M"},
 		{"mouse, X10", vt.Modes{MouseTracking: 1000}, "\x1b[M " + string([]byte{32 + 41, 32 + 6}), "\x1b[<0;11;5M", ""},
 		{
-			"drag out of the pane", vt.Modes{MouseTracking: 1002},
+			"drag out of the pane",
+			vt.Modes{MouseTracking: 1002},
 			"\x1b[<0;41;6M\x1b[<32;10;30M\x1b[<0;10;30m", "\x1b[<0;11;5M\x1b[<32;1;20M\x1b[<0;1;20m", "",
 		},
 		{
-			"drag into the pane", vt.Modes{MouseTracking: 1002},
+			"drag into the pane",
+			vt.Modes{MouseTracking: 1002},
 			"\x1b[<0;10;6M\x1b[<32;41;6M\x1b[<0;41;6m", "", "\x1b[<0;10;6M \x1b[<32;41;6M \x1b[<0;41;6m",
 		},
 		{"broken mouse report", vt.Modes{MouseTracking: 1000}, "a\x1b[<0;;M\x1b[<M\x1b[<-1;2;3Mb", "ab", ""},
