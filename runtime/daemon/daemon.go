@@ -1,21 +1,40 @@
-// Package daemon wires the runtime role: the private tmux server, the recorder, the inventory and its events, the
-// viewers and the HTTP API.
 package daemon
 
 import (
 	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"corral/runtime/internal/attach"
+	"corral/runtime/internal/httpapi"
+	"corral/runtime/internal/tmux"
+	"corral/runtime/rtapi"
+)
+
+const (
+	// defaultHistory guarantees 20 000 lines: at its limit tmux drops a tenth at a time.
+	defaultHistory = 22300
+	// farewell bounds how long requests and viewers get to end.
+	farewell = 3 * time.Second
 )
 
 // Config is what the runtime needs.
 type Config struct {
 	Listener     net.Listener // already checks who connects
 	DataDir      string
-	RunDir       string
+	RunDir       string // sockets: tmux.sock, recorder.sock
 	Self         string // path of the corral binary, for launch, handoff and recorder
 	TmuxBinary   string // "tmux" when empty
-	HistoryLimit int    // tmux's history-limit; 22300 when 0
+	HistoryLimit int    // tmux's history-limit; defaultHistory when 0
 	// Env is the environment that children may see, as K=V. The recorder gets all of it, with CR_DATA_DIR and
 	// CR_RUN_DIR set; tmux gets only the names on its allow-list.
 	Env []string
@@ -23,4 +42,92 @@ type Config struct {
 }
 
 // Run is the runtime. It returns when ctx ends or a shutdown is asked for, and leaves tmux and the recorder running.
-func Run(ctx context.Context, cfg Config) error { <-ctx.Done(); return nil }
+func Run(ctx context.Context, cfg Config) error {
+	ctx, shutdown := context.WithCancel(ctx)
+	defer shutdown()
+	if cfg.HistoryLimit == 0 {
+		cfg.HistoryLimit = defaultHistory
+	}
+	specs := filepath.Join(cfg.DataDir, "launch")
+	if err := os.MkdirAll(specs, 0o700); err != nil {
+		return fmt.Errorf("start the runtime: %w", err)
+	}
+	server, err := tmux.New(ctx, tmux.Config{
+		Binary:       cfg.TmuxBinary,
+		Socket:       filepath.Join(cfg.RunDir, "tmux.sock"),
+		ConfPath:     filepath.Join(cfg.DataDir, "tmux.conf"),
+		StatePath:    filepath.Join(cfg.DataDir, "tmux.json"),
+		HistoryLimit: cfg.HistoryLimit,
+		Env:          cfg.Env,
+		Log:          cfg.Log,
+	})
+	if err != nil {
+		return fmt.Errorf("start the runtime: %w", err)
+	}
+	inv := newInventory(server, cfg.Log)
+	hub := attach.New(attach.Config{Tmux: server, Counts: inv.setViewers, Dir: specs, Log: cfg.Log})
+	inv.exited = hub.Exited
+	socket := filepath.Join(cfg.RunDir, "recorder.sock")
+	terms := &terminals{
+		tmux: server, inventory: inv, specs: specs, self: cfg.Self, recorder: socket, log: cfg.Log,
+		locks: newLocks(),
+	}
+	rec := &recorderKeeper{
+		self: cfg.Self, socket: socket, env: recorderEnv(cfg), log: cfg.Log, repipe: terms.repipe,
+	}
+	terms.sweep()
+
+	status := rtapi.Status{PID: os.Getpid(), Incarnation: rand.Text(), StartedAt: time.Now().UTC()}
+	handler := httpapi.New(httpapi.Config{
+		Terminals: terms, Reader: terms, Inventory: inv, Streams: hub, Shutdown: shutdown, Log: cfg.Log,
+		Status: func() rtapi.Status {
+			st := status
+			st.Tmux, st.RecorderPID = server.Status(), rec.pid()
+			return st
+		},
+	})
+
+	tasks, ctx := errgroup.WithContext(ctx)
+	tasks.Go(func() error { return server.Serve(ctx) })
+	tasks.Go(func() error { return inv.run(ctx) })
+	tasks.Go(func() error { return rec.run(ctx) })
+	tasks.Go(func() error { return serve(ctx, cfg.Listener, handler, hub, cfg.Log) })
+	if err := tasks.Wait(); err != nil && !errors.Is(err, context.Canceled) {
+		return fmt.Errorf("run the runtime: %w", err)
+	}
+	return nil
+}
+
+// recorderEnv tells the recorder which Corral it belongs to, whatever else it is told.
+func recorderEnv(cfg Config) []string {
+	return append(append([]string(nil), cfg.Env...), "CR_DATA_DIR="+cfg.DataDir, "CR_RUN_DIR="+cfg.RunDir)
+}
+
+// serve answers requests until ctx ends, then lets requests and viewers end.
+func serve(ctx context.Context, l net.Listener, h http.Handler, hub *attach.Hub, log *slog.Logger) error {
+	srv := &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute, // longer than the client keeps a connection
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- srv.Serve(l) }()
+	select {
+	case err := <-ended:
+		return fmt.Errorf("serve the runtime's API: %w", err)
+	case <-ctx.Done():
+	}
+	bye, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+	defer cancel()
+	// Viewers first: their streams are no connections of the HTTP server any more.
+	if err := hub.Shutdown(bye); err != nil {
+		log.Warn("viewers cut", "err", err)
+	}
+	if err := srv.Shutdown(bye); err != nil {
+		log.Warn("requests cut", "err", err)
+		_ = srv.Close() // what is left is cut
+	}
+	<-ended
+	return nil
+}

@@ -89,7 +89,7 @@ func TestEverythingIsDrained(t *testing.T) {
 	socket := filepath.Join(shortDir(t), "s")
 	stop := start(t, socket)
 	var panes []*os.File
-	for range 30 {
+	for range 10 {
 		pane, command := pipe(t)
 		if err := handoff(deadline(t), socket, "cr-x", command); err != nil {
 			t.Fatal(err)
@@ -101,7 +101,7 @@ func TestEverythingIsDrained(t *testing.T) {
 	for _, p := range panes {
 		wg.Go(func() {
 			// Far more than a socket buffers: the write ends only if somebody reads.
-			if _, err := p.Write(bytes.Repeat([]byte("x"), 4<<20)); err != nil {
+			if _, err := p.Write(bytes.Repeat([]byte("x"), 1<<20)); err != nil {
 				t.Error(err)
 			}
 		})
@@ -142,7 +142,10 @@ func TestThePipeOfferedTwiceHasOneReader(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n := len(r.pipes); n != 1 {
+	r.mu.Lock()
+	n := len(r.pipes)
+	r.mu.Unlock()
+	if n != 1 {
 		t.Errorf("%d readers", n)
 	}
 	_ = pane.Close()
