@@ -131,8 +131,7 @@ func TestScreenIsTmuxsAfterOutput(t *testing.T) {
 		end := fmt.Sprintf("end-%d", i)
 		v.typeKeys(fmt.Sprintf("clear; seq %d %d; printf '\\033[1;31mred\\033[0m äöü %s\\n'\r", i, i+500*(i%3), end))
 		v.shows("äöü " + end)
-		want := b.capture(t, "a")
-		v.wait("tmux's screen", func() bool { return v.textLocked() == want })
+		v.wait("tmux's screen", func() bool { return v.textLocked() == b.capture(t, "a") })
 	}
 }
 

@@ -46,7 +46,8 @@ type Config struct {
 // Hub owns all viewers of a node.
 type Hub struct {
 	cfg        Config
-	stallLimit time.Duration
+	stallLimit time.Duration // stallLimit and maxQueued, but for tests
+	maxQueued  int
 	wait       sync.WaitGroup // streams being served
 
 	mu        sync.Mutex // guards what follows
@@ -64,7 +65,7 @@ func New(cfg Config) *Hub {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	return &Hub{
-		cfg: cfg, stallLimit: stallLimit,
+		cfg: cfg, stallLimit: stallLimit, maxQueued: maxQueued,
 		terminals: make(map[string]*terminal), streams: make(map[*viewer]struct{}),
 	}
 }

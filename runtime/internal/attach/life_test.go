@@ -145,9 +145,10 @@ func TestNothingStaysOfAViewer(t *testing.T) {
 func TestSlowViewerGetsAFreshPicture(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
+	b.maxQueued = 100 << 10 // and what the sockets hold
 	// Every cell in another colour, at a pace at which tmux draws all of it: 60 KB a picture.
 	b.start(t, "a", 200, 50, `stty -echo; while read x; do awk 'BEGIN {
-		for (n = 0; n < 10; n++) {
+		for (n = 0; n < 3; n++) {
 			printf "\033[H"
 			for (y = 0; y < 49; y++) { for (x = 0; x < 198; x++) printf "\033[%dm%d", 31 + (x + y + n) % 7, n; print "" }
 			fflush(); system("sleep 0.01")

@@ -112,7 +112,7 @@ func TestScanKey(t *testing.T) {
 
 func TestQueueGathers(t *testing.T) {
 	t.Parallel()
-	q := newQueue()
+	q := newQueue(maxQueued)
 	now := time.Now()
 	q.write([]byte("first"))
 	if m, _, ok := q.take(now); !ok || string(m.bytes) != "first" {
@@ -143,7 +143,7 @@ func TestQueueGathers(t *testing.T) {
 
 func TestQueueIsBounded(t *testing.T) {
 	t.Parallel()
-	q := newQueue()
+	q := newQueue(maxQueued)
 	chunk := bytes.Repeat([]byte("x"), 10000)
 	for i := range 1000 {
 		q.write(chunk)

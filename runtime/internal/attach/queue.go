@@ -26,6 +26,7 @@ type message struct {
 // queue is what waits for one viewer. Writing never blocks; when the viewer is too slow all waiting output is dropped
 // and the viewer is behind until reset: it needs a new picture then, not the old bytes.
 type queue struct {
+	limit int           // bytes of output that may wait
 	ready chan struct{} // holds a token while there may be something to take
 
 	mu     sync.Mutex // guards what follows
@@ -36,7 +37,7 @@ type queue struct {
 	sent   time.Time // when output was last taken
 }
 
-func newQueue() *queue { return &queue{ready: make(chan struct{}, 1)} }
+func newQueue(limit int) *queue { return &queue{limit: limit, ready: make(chan struct{}, 1)} }
 
 func (q *queue) wake() {
 	select {
@@ -52,7 +53,7 @@ func (q *queue) write(p []byte) {
 	if q.behind || len(p) == 0 {
 		return
 	}
-	if q.size+len(p) > maxQueued {
+	if q.size+len(p) > q.limit {
 		q.behind = true
 		q.dropLocked()
 		q.wake()

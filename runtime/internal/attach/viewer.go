@@ -71,7 +71,7 @@ func newViewer(h *Hub, conn *websocket.Conn, q url.Values, cancel context.Cancel
 		replay:   atoi(q.Get("replay")),
 		cols:     clampSize(atoi(q.Get("cols"))),
 		rows:     clampSize(atoi(q.Get("rows"))),
-		queue:    newQueue(),
+		queue:    newQueue(h.maxQueued),
 		exits:    make(chan exit, 1),
 		resyncs:  make(chan int, 1),
 		settles:  make(chan struct{}, 1),
