@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -152,24 +153,47 @@ func TestKilledPostmasterComesBack(t *testing.T) {
 	}
 }
 
-// kill -9 of the postmaster while nobody watched, then at once a start: its children may still be in the way.
+// kill -9 of the postmaster while nobody watched, then at once a start: one of its children is slow to leave and holds
+// the shared memory.
 func TestStartRightAfterKill(t *testing.T) {
 	t.Parallel()
 	cfg := madeHome(t)
 	url := ensure(t, cfg)
-	for range rounds.N(1, 3, 10) {
-		pm, err := New(cfg).running()
-		if err != nil || pm == nil {
-			t.Fatalf("no postmaster: %v", err)
-		}
-		err = pm.end(limit, syscall.SIGKILL)
-		pm.close()
-		if err != nil {
-			t.Fatal(err)
-		}
-		ensure(t, cfg)
-		mustQuery(t, url, `SELECT 1`)
+	pm, err := New(cfg).running()
+	if err != nil || pm == nil {
+		t.Fatalf("no postmaster: %v", err)
 	}
+	defer pm.close()
+	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pm.pid, pm.pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	child, err := strconv.Atoi(strings.Fields(string(children))[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(child, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	if err := pm.end(limit, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	started := make(chan error, 1)
+	go func() { _, err := New(cfg).Ensure(context.Background()); started <- err }()
+	eventually(t, func() error { // until a start was refused
+		log, err := os.ReadFile(filepath.Join(cfg.LogDir, "postgres.log"))
+		if err == nil && !strings.Contains(string(log), "is still in use") {
+			err = errors.New("no start was refused")
+		}
+		return err
+	})
+	if err := syscall.Kill(child, syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-started; err != nil {
+		t.Fatal(err)
+	}
+	mustQuery(t, url, `SELECT 1`)
 }
 
 func TestStalePidFile(t *testing.T) {

@@ -22,6 +22,9 @@ const (
 	startRetry      = 5 * time.Second
 	startRetryPause = 100 * time.Millisecond
 
+	// maxRestarts is how often a postmaster without its socket is replaced before that is called hopeless.
+	maxRestarts = 3
+
 	// endGrace is how long a postmaster may take over each kind of shutdown before the next harder one.
 	endGrace = 5 * time.Second
 
@@ -113,8 +116,8 @@ func (c *Cluster) isOurs(pid int) bool {
 
 // startOrAdopt returns a postmaster that takes connections on our socket. The caller holds the lock.
 func (c *Cluster) startOrAdopt(ctx context.Context, as account) (*postmaster, error) {
-	giveUp := time.Now().Add(startRetry)
-	for {
+	var hindered time.Time // since when something stands in the way of a start
+	for restarts := 0; ; {
 		pm, err := c.running()
 		if err != nil {
 			return nil, err
@@ -126,25 +129,31 @@ func (c *Cluster) startOrAdopt(ctx context.Context, as account) (*postmaster, er
 			}
 		}
 		err = c.waitReady(ctx, pm)
-		if err == nil && c.reachable(pm) {
+		switch {
+		case err == nil && c.reachable(pm):
 			c.log.Info("database up", "pid", pm.pid, "adopted", adopted)
 			return pm, nil
-		}
-		switch {
+		case err == nil && restarts == maxRestarts:
+			err = problem("PostgreSQL does not keep its socket in "+c.cfg.SocketDir, "see who removes it", nil)
 		case err == nil: // its socket is elsewhere, or was deleted; only a restart makes another
+			restarts++
 			c.log.Warn("database has lost its socket", "pid", pm.pid)
 			err = pm.end(endGrace, unix.SIGINT, unix.SIGQUIT, unix.SIGKILL)
-		case errors.Is(err, errEnded) && (adopted || time.Now().Before(giveUp) && c.mayPassBy(pm)):
-			err = pause(ctx, startRetryPause)
+		case errors.Is(err, errEnded) && adopted: // it was on its way out
+			err = nil
 		case errors.Is(err, errEnded):
-			err = c.explainEnd(pm)
+			if hindered.IsZero() {
+				hindered = time.Now()
+			}
+			if c.mayPassBy(pm) && time.Since(hindered) < startRetry {
+				err = pause(ctx, startRetryPause)
+			} else {
+				err = c.explainEnd(pm)
+			}
 		}
 		pm.close()
 		if err != nil {
 			return nil, err
-		}
-		if time.Now().After(giveUp.Add(startRetry)) {
-			return nil, problem("PostgreSQL does not stay up", "its log says more: "+c.logPath(), nil)
 		}
 	}
 }
