@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net"
 	"os"
@@ -48,6 +49,15 @@ func play(t *testing.T, c *harness.Corral, steps ...step) {
 			t.Errorf("corral %q: %d lines on stderr: %s", s.args, lines, r.Stderr)
 		}
 	}
+}
+
+// says reports whether a verb succeeds and prints a text.
+func says(c *harness.Corral, want string, verb ...string) error {
+	r := c.Run(verb...)
+	if r.Code == 0 && strings.Contains(r.Stdout, want) {
+		return nil
+	}
+	return fmt.Errorf("corral %q: exit %d, %q, %q", verb, r.Code, r.Stdout, r.Stderr)
 }
 
 func TestWrongUsage(t *testing.T) {

@@ -10,22 +10,22 @@ import (
 )
 
 // untilReady waits until the server reports that its database and every node are up, by its watch. It returns what is
-// still missing when ctx ends first.
+// still missing when ctx ends first, and a reason why the database is away at once: while it merely starts there is none.
 func untilReady(ctx context.Context, client *sessionclient.Client) error {
-	ctx, done := context.WithCancel(ctx)
+	watch, done := context.WithCancel(ctx)
 	defer done()
 	var nodes []sessions.NodeStatus
 	var database sessions.DatabaseStatus
 	ready := false
-	client.Watch(ctx, func(c sessions.Change) {
+	client.Watch(watch, func(c sessions.Change) {
 		if c.Nodes != nil {
 			nodes = c.Nodes
 		}
 		if c.Database != nil {
 			database = *c.Database
 		}
-		if database.State == sessions.Up && len(nodes) > 0 && allUp(nodes) {
-			ready = true
+		ready = database.State == sessions.Up && len(nodes) > 0 && allUp(nodes)
+		if ready || database.State != sessions.Up && database.Message != "" {
 			done()
 		}
 	}, func(sessions.Link) {})
