@@ -143,6 +143,7 @@ func (s *tmuxServer) reply(t *testing.T) string {
 // command returns a tmux process that talks to the server, with nothing of the test's own environment.
 func (s *tmuxServer) command(args ...string) *exec.Cmd {
 	cmd := exec.Command("tmux", append([]string{"-u", "-S", s.socket, "-f", filepath.Join(s.dir, "conf")}, args...)...)
+	cmd.Dir = s.dir
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C.UTF-8", "TERM=xterm-256color", "HOME=" + s.dir, "SHELL=/bin/sh"}
 	return cmd
 }
