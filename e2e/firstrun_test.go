@@ -62,17 +62,19 @@ func TestMainJobFirstRun(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := harness.New(t)
+			if err := os.RemoveAll(filepath.Join(c.Home, ".bash_profile")); err != nil {
+				t.Fatal(err)
+			}
 			d := c.Dashboard(120, 40)
 			d.WaitFor("No sessions yet")
 			s := newSession(c, d, "first")
 			d.Type("\r")
-			d.WaitFor("$")
-			d.Type("echo $((40+2))\r")
-			d.WaitFor("\n", "42")
+			d.Type("echo $((40+2))-$((1))\r")
+			d.WaitFor("42-1")
 			leave(c, d)
 
 			d = c.Dashboard(120, 40)
-			d.WaitFor("first", "42")
+			d.WaitFor("first", "42-1")
 			if now := c.Session(s.ID); now.State != sessions.Detached && now.State != sessions.Running {
 				t.Errorf("after coming back the session is %s", now.State)
 			}
@@ -93,7 +95,7 @@ func TestMainJobLostAndRestarted(t *testing.T) {
 	s := c.Create("--title", "lost", "--cwd", dir)
 	old := c.PanePID(s.ID)
 	d := c.Dashboard(80, 24)
-	d.WaitFor("lost", "$")
+	d.WaitFor("lost", harness.Prompt)
 	c.Kill("tmux")
 	d.WaitFor("RECOVERABLE")
 	d.Type("R")
@@ -112,7 +114,7 @@ func TestMainJobLostAndRestarted(t *testing.T) {
 		}
 		return nil
 	})
-	d.WaitFor("$")
+	d.WaitFor(harness.Prompt)
 
 	d.Type("x")
 	d.WaitFor("lost", "y")
@@ -135,8 +137,6 @@ func TestMainJobSwitching(t *testing.T) {
 	}
 	d := c.Dashboard(200, 50)
 	d.WaitFor("alpha", "beta", "gamma")
-	seen := func(title string) { d.WaitFor("\nthis-is-"+title, title) }
-	_ = seen
 	d.Type("g")
 	d.WaitFor("this-is-alpha")
 	for _, step := range []struct{ key, want string }{
@@ -156,11 +156,11 @@ func TestMainJobTooSmall(t *testing.T) {
 	d := c.Dashboard(30, 8)
 	d.WaitFor("40")
 	d.Resize(80, 24)
-	d.WaitFor("room", "$")
+	d.WaitFor("room", harness.Prompt)
 	d.Resize(20, 5)
 	d.WaitGone("room")
 	d.Resize(120, 40)
-	d.WaitFor("room", "$")
+	d.WaitFor("room", harness.Prompt)
 	quit(c, d, "1 session")
 }
 
@@ -206,7 +206,7 @@ func TestMainJobAttach(t *testing.T) {
 	c := harness.New(t)
 	s := c.Create("--title", "raw", "--cwd", c.Home)
 	a := c.Dashboard(100, 30, "attach", "raw")
-	a.WaitFor("$")
+	a.WaitFor(harness.Prompt)
 	a.Type("echo $((6*7))-there\r")
 	a.WaitFor("42-there")
 	c.WaitState(s.ID, harness.Soon, sessions.Running)

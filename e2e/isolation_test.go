@@ -80,7 +80,7 @@ func TestMainJobRunDirectoryDeleted(t *testing.T) {
 			return nil
 		})
 		a := c.Dashboard(80, 24, "attach", string(made[0].ID))
-		a.WaitFor("$")
+		a.WaitFor(harness.Prompt)
 		if took := time.Since(deleted); rounds.Timing() && took > 2*time.Second {
 			t.Errorf("ls and attach work after %v, want within 2 s", took)
 		}

@@ -110,7 +110,7 @@ func (c *Corral) Roles() map[string]int {
 			case "server", "runtime", "recorder":
 				out[fields[1]]++
 			}
-		case filepath.Base(fields[0]) == "tmux" && !strings.Contains(p.args, "attach"):
+		case filepath.Base(fields[0]) == "tmux" && strings.Contains(p.args, " start-server"):
 			out["tmux"]++
 		}
 	}

@@ -115,9 +115,16 @@ func New(t testing.TB) *Corral {
 	if err := os.MkdirAll(c.Home, 0o700); err != nil {
 		t.Fatal(err)
 	}
+	profile := "PS1='" + Prompt + " '\n"
+	if err := os.WriteFile(filepath.Join(c.Home, ".bash_profile"), []byte(profile), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(c.end)
 	return c
 }
+
+// Prompt is what the shells of a test show when they are ready.
+const Prompt = "ready>"
 
 // Setenv adds a variable to the environment of every later command.
 func (c *Corral) Setenv(k, v string) { c.env = append(c.env, k+"="+v) }
