@@ -200,19 +200,17 @@ func TestLostConnectionsAreRemade(t *testing.T) {
 	b := newBed(t)
 	b.must(t, newSession("lives", "sleep 60"))
 	server := b.Status().Server
-	for name, harm := range map[string]func(){
-		"detached": func() { _, _ = b.Run(t.Context(), Command{"detach-client", "-s", "=hub"}) },
-		"no hub":   func() { _, _ = b.Run(t.Context(), Command{"kill-session", "-t", "=hub"}) },
-		"kill -9 of the commands' client": func() {
-			_ = b.link.commands.cmd.Process.Kill()
-		},
-		"kill -9 of the waiter": func() { _ = b.link.waiter.cmd.Process.Kill() },
+	for name, harm := range map[string]func(*link){
+		"detached":                        func(*link) { _, _ = b.Run(t.Context(), Command{"detach-client", "-s", "=hub"}) },
+		"no hub":                          func(*link) { _, _ = b.Run(t.Context(), Command{"kill-session", "-t", "=hub"}) },
+		"kill -9 of the commands' client": func(l *link) { _ = l.commands.cmd.Process.Kill() },
+		"kill -9 of the waiter":           func(l *link) { _ = l.waiter.cmd.Process.Kill() },
 	} {
-		b.must(t, Command{"list-sessions"})
-		b.mu.Lock()
-		l := b.link
-		b.mu.Unlock()
-		harm()
+		l, err := b.current(deadline(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		harm(l)
 		select {
 		case <-l.dropped:
 		case <-time.After(patience):
