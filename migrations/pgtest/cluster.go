@@ -2,6 +2,7 @@ package pgtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -54,16 +55,20 @@ func start() (*cluster, error) {
 		return nil, fmt.Errorf("pgtest: %w", err)
 	}
 	c := &cluster{dir: dir, bin: bin, as: as}
-	if err := as.give(dir); err != nil {
-		return nil, err
+	if err := c.prepare(); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return c, c.wait() // from here on the keeper removes the directory
+}
+
+func (c *cluster) prepare() error {
+	if err := c.as.give(c.dir); err != nil {
+		return err
 	}
 	if err := c.copyTemplate(); err != nil {
-		return nil, err
+		return err
 	}
-	if err := c.run(); err != nil {
-		return nil, err
-	}
-	return c, c.wait()
+	return c.run()
 }
 
 // run starts the keeper and through it the postmaster, in a session of their own: an interrupt from the terminal must

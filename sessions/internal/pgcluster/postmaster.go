@@ -205,7 +205,7 @@ func (c *Cluster) start(ctx context.Context, as account) (*postmaster, error) {
 var settings = []string{
 	"port=" + port, "listen_addresses=", "unix_socket_permissions=0700", "cluster_name=corral",
 	"shared_buffers=16MB", "max_connections=20", "max_worker_processes=2", "max_parallel_workers=0",
-	"autovacuum_max_workers=1", "wal_level=minimal", "max_wal_senders=0", "max_wal_size=128MB", "min_wal_size=32MB",
+	"autovacuum_max_workers=1", "autovacuum_naptime=5min", "wal_level=minimal", "max_wal_senders=0", "max_wal_size=128MB", "min_wal_size=32MB",
 	"jit=off", "timezone=UTC", "log_timezone=UTC", "log_checkpoints=off",
 	"log_min_error_statement=panic", // statements hold titles and directories of people
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -84,6 +85,21 @@ func TestMoveWritesRowAndEvent(t *testing.T) {
 	if again.Owner != "server-2" || !again.Deadline.Equal(*restart.Deadline) || !again.EndedAt.IsZero() ||
 		again.ExitCode != nil || again.Signal != nil || again.Tmux != tmux || again.Run != 2 || again.Cols != 120 {
 		t.Errorf("restarted: %+v", again)
+	}
+}
+
+// What a program or tmux printed may be in a reason; it must not make a move impossible.
+func TestHostileWords(t *testing.T) {
+	t.Parallel()
+	s, _ := setup(t)
+	m := moveOf(create(t, s), sessions.Failed)
+	m.Reason, m.Evidence = "exec: \xff\x00\x1b]0;x\a no", strings.Repeat("long\n", 1000)
+	got, err := s.Move(t.Context(), m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.StateReason != "exec: ]0;x no" {
+		t.Errorf("reason %q", got.StateReason)
 	}
 }
 

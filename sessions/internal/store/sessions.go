@@ -10,6 +10,13 @@ import (
 	"corral/sessions"
 )
 
+// Reasons and evidence may quote what a program, tmux or the kernel said. They are cleaned and cut to these bytes, so
+// that nothing anybody prints can make a move fail.
+const (
+	maxReason   = 500
+	maxEvidence = 2000
+)
+
 // sqlInsert makes a session, its node when it is the node's first, and the event of the creation.
 const sqlInsert = `
 WITH node AS (
@@ -50,7 +57,7 @@ func (s *Store) insert(ctx context.Context, r Record, actor sessions.Actor, reas
 		"args":         notNull(r.Args),
 		"conversation": r.ConversationID,
 		"state":        string(r.State),
-		"reason":       reason,
+		"reason":       sessions.CleanLine(reason, maxReason),
 		"node":         r.Node,
 		"run":          max(r.Run, 1),
 		"owner":        r.Owner,
@@ -64,7 +71,7 @@ func (s *Store) insert(ctx context.Context, r Record, actor sessions.Actor, reas
 		"at":           r.UpdatedAt.UTC(),
 		"activity":     r.LastActivityAt.UTC(),
 		"actor":        string(actor),
-		"evidence":     evidence,
+		"evidence":     sessions.CleanLine(evidence, maxEvidence),
 	})
 	if err != nil {
 		return Record{}, Explain(ctx, fmt.Sprintf("create session %s", r.ID), err)
@@ -122,8 +129,8 @@ func (s *Store) Move(ctx context.Context, m Move) (Record, error) {
 		"to":           string(m.To),
 		"at":           m.At.UTC(),
 		"actor":        string(m.Actor),
-		"reason":       m.Reason,
-		"evidence":     m.Evidence,
+		"reason":       sessions.CleanLine(m.Reason, maxReason),
+		"evidence":     sessions.CleanLine(m.Evidence, maxEvidence),
 		"exit_code":    m.ExitCode,
 		"signal":       m.Signal,
 		"run":          m.Run,
