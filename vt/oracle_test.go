@@ -46,10 +46,11 @@ func oracleCases(t testing.TB) []oracleCase {
 var (
 	// liveDiffers holds those that a redraw repairs. They depend on how tmux cuts its input, too.
 	liveDiffers = map[string]string{
-		"ich-dch-ech": "ICH past the end of a line: the grid keeps text that the client is told to erase",
-		"wide-dch":    "half a wide character is left in the grid, blank on the client",
-		"wide-ich":    "as wide-dch",
-		"wide-ech":    "as wide-dch",
+		"ich-dch-ech":     "ICH past the end of a line: the grid keeps text that the client is told to erase",
+		"wide-half-right": "the grid keeps the left half of a wide character whole, the client blanks it",
+		"wide-dch":        "half a wide character is left in the grid, blank on the client",
+		"wide-ich":        "as wide-dch",
+		"wide-ech":        "as wide-dch",
 	}
 	// redrawDiffers holds those that differ even then.
 	redrawDiffers = map[string]string{
