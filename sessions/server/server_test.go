@@ -24,7 +24,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const patience = 30 * time.Second
+// patience is long because initdb takes its time on a busy machine.
+const patience = 90 * time.Second
 
 // rig is what a server needs around it.
 type rig struct {

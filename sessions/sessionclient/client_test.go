@@ -251,8 +251,7 @@ func TestEnsureServerOnce(t *testing.T) {
 	t.Parallel()
 	socket := socketPath(t)
 	var starts atomic.Int32
-	var c *Client
-	c = newClient(t, Config{Socket: socket, EnsureServer: func(context.Context) error {
+	c := newClient(t, Config{Socket: socket, EnsureServer: func(context.Context) error {
 		if starts.Add(1) > 1 {
 			return errors.New("started twice")
 		}

@@ -249,10 +249,14 @@ func (r *Runtime) Events(ctx context.Context, each func(rtapi.Event)) error {
 		defer r.mu.Unlock()
 		delete(r.subs, sub)
 	}()
+	alive := time.NewTicker(5 * time.Second)
+	defer alive.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
+		case <-alive.C:
+			each(rtapi.Event{Type: rtapi.EventAlive})
 		case e, ok := <-sub:
 			if !ok {
 				return ErrAway

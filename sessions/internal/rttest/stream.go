@@ -86,7 +86,11 @@ func (r *Runtime) serveStream(w http.ResponseWriter, req *http.Request, id strin
 	defer cut()
 	defer conn.CloseNow() //nolint:errcheck // the end of it
 	r.mu.Lock()
-	t, ok := r.terms[id]
+	var t rtapi.Terminal
+	found, ok := r.terms[id]
+	if ok {
+		t = found.Terminal
+	}
 	r.streams[s] = struct{}{}
 	r.mu.Unlock()
 	defer func() {
@@ -104,7 +108,7 @@ func (r *Runtime) serveStream(w http.ResponseWriter, req *http.Request, id strin
 	s.frame(sessions.Frame{Type: sessions.FrameRestore, ScreenText: "$ " + req.URL.RawQuery})
 	s.frame(sessions.Frame{Type: sessions.FrameLive})
 	if t.Dead {
-		s.exit(t.Terminal)
+		s.exit(t)
 	}
 	read := make(chan struct{})
 	go func() {
