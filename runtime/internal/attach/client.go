@@ -114,14 +114,16 @@ func (c *client) write(p []byte) error {
 	return err
 }
 
-// unread returns how many bytes of input tmux has not read yet.
-func (c *client) unread() (int, error) {
+// drained reports whether tmux has read everything that was written. Polling the slave's side says so: Linux then first
+// moves what is still between the two sides (n_tty.c: n_tty_poll), which TIOCINQ alone would not count.
+func (c *client) drained() (bool, error) {
 	fd, err := unix.Open(c.tty, unix.O_RDONLY|unix.O_NOCTTY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return 0, err
+		return false, err
 	}
 	defer unix.Close(fd)
-	return unix.IoctlGetInt(fd, unix.TIOCINQ)
+	n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
+	return n == 0, err
 }
 
 // hasEnded reports whether the process is dead and reaped.

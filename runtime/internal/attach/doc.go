@@ -10,8 +10,7 @@
 //   - The history and the picture of a restore belong to the same moment, however fast the program prints: the marker
 //     before a full redraw says how long the history was when that redraw was made, and a capture of the history, made
 //     later, is cut there (history). The picture is the redraw itself, up to the end of tmux's synchronized update, so
-//     the next live byte follows it exactly. Without the sync feature among the client's terminal-features the end
-//     can only be guessed from a pause, which a program that prints without pause makes wrong by some lines.
+//     the next live byte follows it exactly. Both need options of tmux that this package sets itself (terminal.marked).
 //   - A redraw "from nothing" is caused by starting a client or by setting the size of its PTY (the same size, with
 //     another width of the cell in pixels), which makes tmux forget what it believed of its terminal. So a new picture
 //     needs no new client, and input is never cut off by it.

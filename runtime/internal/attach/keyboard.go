@@ -16,9 +16,10 @@ const (
 	tailWait = 30 * time.Millisecond
 	maxTail  = 4 << 10 // what is longer is no key
 
-	// maxTyped is the longest write to the PTY. The kernel hands tmux at most 4096 bytes at a time, so that two such
-	// writes always arrive uncut.
-	maxTyped = 1 << 10
+	// maxTyped is the longest write to the PTY, and maxUnread what is written before tmux has read all of it. The kernel
+	// keeps a write of up to 1792 bytes in one piece, as long as its buffer of 4095 bytes has room for all of it.
+	maxTyped  = 1 << 10
+	maxUnread = 3 << 10
 
 	// maxPastedAsKeys is the longest paste that is typed. Typing costs tmux 3 µs a byte, a buffer 60 ns.
 	maxPastedAsKeys = 16 << 10
@@ -47,6 +48,7 @@ type keyboard struct {
 	clients   chan *client
 	answers   chan []byte
 	inputs    chan input
+	unread    int // bytes written since tmux was last seen to have read everything; of run's goroutine
 }
 
 func newKeyboard(log *slog.Logger) *keyboard {
@@ -172,19 +174,20 @@ func (k *keyboard) gather(ctx context.Context, c *client, piece, token []byte) [
 	return append(piece, token...)
 }
 
-// paced writes one of several pieces, after tmux has read the ones before.
+// paced writes a piece when there is room for all of it.
 func (k *keyboard) paced(ctx context.Context, c *client, p []byte) {
-	if len(p) > maxTyped/2 {
-		k.settle(ctx, c, maxTyped)
+	if k.unread+len(p) > maxUnread {
+		k.settle(ctx, c)
 	}
 	k.write(c, p)
 }
 
-// settle waits until tmux has at most limit bytes of input left to read. There is no event for this; it looks every
-// millisecond, which happens with more than a screenful of input only.
-func (k *keyboard) settle(ctx context.Context, c *client, limit int) {
+// settle waits until tmux has read all input. There is no event for this; it looks every millisecond, which happens only
+// with more input at once than anybody types.
+func (k *keyboard) settle(ctx context.Context, c *client) {
+	defer func() { k.unread = 0 }()
 	for deadline := time.Now().Add(pasteDeadline); time.Now().Before(deadline); {
-		if n, err := c.unread(); err != nil || n <= limit {
+		if drained, err := c.drained(); err != nil || drained {
 			return
 		}
 		select {
@@ -199,6 +202,7 @@ func (k *keyboard) write(c *client, p []byte) {
 	if len(p) == 0 {
 		return
 	}
+	k.unread += len(p)
 	if err := c.write(p); err != nil {
 		k.log.Debug("input lost", "bytes", len(p), "err", err)
 	}
@@ -223,7 +227,7 @@ func (k *keyboard) paste(ctx context.Context, c *client, text []byte) {
 // pasteBuffer pastes through tmux. The command and the PTY are different ways into tmux, so what was typed before must
 // have arrived first.
 func (k *keyboard) pasteBuffer(ctx context.Context, c *client, text []byte) {
-	k.settle(ctx, c, 0)
+	k.settle(ctx, c)
 	ctx, cancel := context.WithTimeout(ctx, pasteDeadline)
 	defer cancel()
 	err := k.buffer(ctx, text)

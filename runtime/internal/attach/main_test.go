@@ -72,7 +72,6 @@ func newBed(t testing.TB, options ...bedOption) *bed {
 	}
 	b.Hub.cfg.Tmux = b.tmux
 	b.serve(t)
-	b.must(t, tmux.Command{"set-option", "-sq", "terminal-features[50]", "xterm-256color:256:RGB:bpaste:ccolour:clipboard:cstyle:extkeys:focus:mouse:overline:strikethrough:sync:title:usstyle"})
 	return b
 }
 

@@ -243,7 +243,8 @@ func (t *terminal) wantedRows(v *viewer) int {
 	return v.rows
 }
 
-// marked makes sure that every redraw begins with a marker, and returns the word that begins the markers.
+// marked makes sure that every redraw begins with a marker and ends with the end of a synchronized update, and returns
+// the word that begins the markers.
 func (t *terminal) marked(ctx context.Context, w window) (nonce string, err error) {
 	nonce = t.tmux.Nonce()
 	format := markerFormat(nonce)
@@ -254,6 +255,8 @@ func (t *terminal) marked(ctx context.Context, w window) (nonce string, err erro
 		return nonce, nil
 	}
 	replies, err := t.tmux.Run(ctx,
+		// An entry of its own: an unknown name among others makes tmux 3.3 ignore the rest of them.
+		tmux.Command{"set-option", "-s", "terminal-features[60]", "*:sync"},
 		tmux.Command{"set-option", "-g", "set-titles", "on"},
 		tmux.Command{"set-option", "-g", "set-titles-string", format})
 	if err := refusal(replies, err); err != nil {
