@@ -18,10 +18,10 @@ func (p *program) eventsCommand() *cobra.Command {
 		Short: "print what happened to the sessions, or to one",
 		Args:  arguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withServer(cmd.Context(), func(ctx context.Context, c *corral, client *sessionclient.Client) error {
+			return withServer(cmd.Context(), func(ctx context.Context, _ *corral, client *sessionclient.Client) error {
 				var id sessions.ID
 				if len(args) == 1 {
-					s, err := c.one(ctx, client, args[0])
+					s, err := find(ctx, client, args[0])
 					if err != nil {
 						return err
 					}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -128,5 +129,58 @@ func TestSecretsStayOut(t *testing.T) {
 	})
 	if err != nil && !os.IsNotExist(err) {
 		t.Error(err)
+	}
+}
+
+func TestAttachAndDetach(t *testing.T) {
+	t.Parallel()
+	const prefix = "\x1c" // ctrl+\
+	c := harness.New(t)
+	c.Create("--title", "one", "--cwd", c.Home)
+	d := c.Dashboard(80, 24, "attach", "one")
+	d.WaitFor(":~") // the prompt
+	d.Type("echo $((40+2))\r")
+	d.WaitFor("\n42")
+	d.Type(prefix)
+	if code := d.Exit(); code != 0 || !strings.Contains(d.Screen(), "detached from one") {
+		t.Errorf("exit %d:\n%s", code, d.Screen())
+	}
+	d = c.Dashboard(80, 24, "attach")
+	d.WaitFor("42")
+	d.Type("exit 3\r")
+	if code := d.Exit(); code != 0 || !strings.Contains(d.Screen(), "one is FAILED with exit code 3") {
+		t.Errorf("exit %d:\n%s", code, d.Screen())
+	}
+}
+
+func TestFollowPrintsWhatHappensNext(t *testing.T) {
+	t.Parallel()
+	c := harness.New(t)
+	c.OK("up")
+	cmd := c.Cmd(t.Context(), "events", "--follow", "--json")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	s := c.Create("--title", "one", "--cwd", c.Home, "--", "true")
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		var e sessions.Event
+		if err := json.Unmarshal(lines.Bytes(), &e); err != nil || e.SessionID != s.ID {
+			t.Fatalf("%v in %s", err, lines.Text())
+		}
+		if e.To == sessions.Stopped {
+			break
+		}
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != exitInterrupted {
+		t.Errorf("interrupted: exit %d", code)
 	}
 }

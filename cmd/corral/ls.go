@@ -49,9 +49,9 @@ func parseStates(words []string) ([]sessions.State, error) {
 }
 
 func (p *program) list(ctx context.Context, states []sessions.State) error {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
 	return withServer(ctx, func(ctx context.Context, _ *corral, client *sessionclient.Client) error {
+		ctx, cancel := context.WithTimeout(ctx, callTimeout)
+		defer cancel()
 		list, err := client.List(ctx)
 		if err != nil {
 			return err

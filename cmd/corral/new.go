@@ -57,8 +57,6 @@ func (p *program) create(ctx context.Context, r sessions.CreateRequest) error {
 	if cols, rows, err := term.GetSize(p.stdout.Fd()); err == nil {
 		r.Cols, r.Rows = cols, rows
 	}
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
 	c, err := open()
 	if err != nil {
 		return err
@@ -71,6 +69,8 @@ func (p *program) create(ctx context.Context, r sessions.CreateRequest) error {
 		return err
 	}
 	defer client.CloseIdleConnections()
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
 	s, err := client.Create(ctx, r)
 	if err != nil {
 		return err

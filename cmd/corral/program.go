@@ -19,12 +19,13 @@ import (
 	"corral/sessions/sessionclient"
 )
 
-// callTimeout bounds one request of a verb. The server has its own, shorter deadlines and explains them.
-const callTimeout = 30 * time.Second
-
-// startPatience bounds the wait for a server that has just been started: it makes a database cluster at its first start,
-// which takes 2 s on an idle machine.
-const startPatience = 25 * time.Second
+const (
+	// callTimeout bounds what a verb asks of a server that runs. The server has shorter deadlines and explains them.
+	callTimeout = 30 * time.Second
+	// startPatience bounds the wait for a server that has just been started. At its very first start it makes a database
+	// cluster, which takes 2 s on an idle machine and was seen to take 17 s on a busy one.
+	startPatience = time.Minute
+)
 
 // program is what every verb is handed.
 type program struct {
@@ -197,8 +198,8 @@ func (c *corral) viewer(what string) string {
 	return what
 }
 
-// one finds the session that the user named and hands it to what the verb does.
-func (c *corral) one(ctx context.Context, client *sessionclient.Client, name string) (sessions.Session, error) {
+// find finds the session that the user named.
+func find(ctx context.Context, client *sessionclient.Client, name string) (sessions.Session, error) {
 	list, err := client.List(ctx)
 	if err != nil {
 		return sessions.Session{}, err
@@ -206,20 +207,7 @@ func (c *corral) one(ctx context.Context, client *sessionclient.Client, name str
 	return sessions.Resolve(list, name)
 }
 
-// withSession opens this Corral, connects, and calls do with the named session, all within the time of one call.
-func withSession(ctx context.Context, name string, do func(context.Context, *sessionclient.Client, sessions.Session) error) error {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	return withServer(ctx, func(ctx context.Context, c *corral, client *sessionclient.Client) error {
-		s, err := c.one(ctx, client, name)
-		if err != nil {
-			return err
-		}
-		return do(ctx, client, s)
-	})
-}
-
-// withServer opens this Corral and connects.
+// withServer opens this Corral, connects, and calls do, which may take as long as it likes.
 func withServer(ctx context.Context, do func(context.Context, *corral, *sessionclient.Client) error) error {
 	c, err := open()
 	if err != nil {
@@ -231,4 +219,17 @@ func withServer(ctx context.Context, do func(context.Context, *corral, *sessionc
 	}
 	defer client.CloseIdleConnections()
 	return do(ctx, c, client)
+}
+
+// withSession opens this Corral, connects, and calls do with the named session, within the time of one call.
+func withSession(ctx context.Context, name string, do func(context.Context, *sessionclient.Client, sessions.Session) error) error {
+	return withServer(ctx, func(ctx context.Context, _ *corral, client *sessionclient.Client) error {
+		ctx, cancel := context.WithTimeout(ctx, callTimeout)
+		defer cancel()
+		s, err := find(ctx, client, name)
+		if err != nil {
+			return err
+		}
+		return do(ctx, client, s)
+	})
 }

@@ -10,7 +10,7 @@ func (p *program) upCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "up", Short: "start everything, and wait until it runs", Args: arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, cancel := context.WithTimeout(cmd.Context(), callTimeout)
+			ctx, cancel := context.WithTimeout(cmd.Context(), startPatience)
 			defer cancel()
 			c, err := open()
 			if err != nil {

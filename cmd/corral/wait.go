@@ -28,8 +28,8 @@ func (p *program) waitCommand() *cobra.Command {
 			if timeout < 0 {
 				return usage("--timeout wants a time that is not negative", "as in: --timeout 30s")
 			}
-			return withServer(cmd.Context(), func(ctx context.Context, c *corral, client *sessionclient.Client) error {
-				s, err := c.one(ctx, client, args[0])
+			return withServer(cmd.Context(), func(ctx context.Context, _ *corral, client *sessionclient.Client) error {
+				s, err := find(ctx, client, args[0])
 				if err != nil {
 					return err
 				}
