@@ -124,6 +124,7 @@ func TestMainJobLostAndRestarted(t *testing.T) {
 	d.Type("?")
 	d.WaitFor("Keys")
 	d.Type("\x1b")
+	d.WaitGone("Keys") // typed in one burst, escape and q would be alt+q
 	quit(c, d, "")
 }
 
