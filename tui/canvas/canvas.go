@@ -161,9 +161,16 @@ func (c *Canvas) DrawFrame(r Rect, f *vt.Frame, panX, panY int, o FrameOptions) 
 		copyCells(dst, f.Row(fy), visible.X-r.X+panX)
 		links.resolve(dst)
 		if o.Dim {
-			for i := range dst {
-				dst[i].Style.Attr |= vt.Faint
-			}
+			dim(dst)
+		}
+	}
+}
+
+// dim makes cells faint. Blanks with nothing to be seen in the text colour stay as they are, which is cheaper to show.
+func dim(cells []vt.Cell) {
+	for i := range cells {
+		if s := &cells[i].Style; cells[i].Text != " " || s.Attr != 0 || s.Underline != vt.UnderlineNone {
+			s.Attr |= vt.Faint
 		}
 	}
 }

@@ -123,6 +123,9 @@ func TestDimFrame(t *testing.T) {
 	if got := c.Cell(0, 0).Style.Attr; got != vt.Bold|vt.Faint {
 		t.Errorf("attributes %b", got)
 	}
+	if got := c.Cell(3, 0).Style; got != (vt.Style{}) {
+		t.Errorf("a blank's style %+v", got)
+	}
 }
 
 func TestCursorOutsideIsHidden(t *testing.T) {
