@@ -8,8 +8,4 @@ import (
 	"corral/e2e/harness"
 )
 
-func TestMain(m *testing.M) {
-	code := m.Run()
-	harness.Cleanup()
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(harness.Main(m)) }

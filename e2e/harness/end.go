@@ -28,6 +28,7 @@ func (c *Corral) end() {
 	}
 	if c.T.Failed() {
 		c.printLogs()
+		_ = os.WriteFile(filepath.Join(shared.keeper.Dir, "keep"), nil, 0o600)
 		c.T.Logf("kept: %s", c.Dir)
 		return
 	}

@@ -33,50 +33,50 @@ const (
 	Startup = 60 * time.Second // for the first start, which makes a database cluster
 )
 
-// build holds the binary that all tests of a run share.
-type build struct {
-	once sync.Once
-	path string
-	err  error
+// run is what the tests of one process share: the directory that everything lies below, and the binary.
+type run struct {
+	keeper *Keeper
+	once   sync.Once
+	path   string
+	err    error
 }
 
-var binary build //nolint:gochecknoglobals // one build for all tests of the process
+var shared run //nolint:gochecknoglobals // tests that know nothing of one another share it
+
+// Main runs the tests of a package; TestMain calls it. Whatever the tests started ends with the process.
+func Main(m *testing.M) int {
+	k, err := StartKeeper()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "e2e:", err)
+		return 1
+	}
+	shared.keeper = k
+	return m.Run()
+}
 
 // Bin builds the binary once per test process and returns its path.
 func Bin(t testing.TB) string {
 	t.Helper()
-	binary.once.Do(func() {
-		dir, err := os.MkdirTemp("", "corral-bin-")
-		if err != nil {
-			binary.err = err
+	shared.once.Do(func() {
+		dir := filepath.Join(shared.keeper.Dir, "bin")
+		if shared.err = os.Mkdir(dir, 0o700); shared.err != nil {
 			return
 		}
-		if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // other users' tests run the binary
-			binary.err = err
-			return
-		}
-		binary.path = filepath.Join(dir, "corral")
-		args := []string{"build", "-trimpath", "-o", binary.path}
+		shared.path = filepath.Join(dir, "corral")
+		args := []string{"build", "-trimpath", "-o", shared.path}
 		if raceEnabled {
 			args = append(args, "-race")
 		}
 		cmd := exec.Command("go", append(args, "./cmd/corral")...)
 		cmd.Dir = root()
 		if out, err := cmd.CombinedOutput(); err != nil {
-			binary.err = fmt.Errorf("build corral: %w\n%s", err, out)
+			shared.err = fmt.Errorf("build corral: %w\n%s", err, out)
 		}
 	})
-	if binary.err != nil {
-		t.Fatal(binary.err)
+	if shared.err != nil {
+		t.Fatal(shared.err)
 	}
-	return binary.path
-}
-
-// Cleanup removes the built binary; call it at the end of TestMain.
-func Cleanup() {
-	if binary.path != "" {
-		_ = os.RemoveAll(filepath.Dir(binary.path))
-	}
+	return shared.path
 }
 
 func root() string {
@@ -107,7 +107,7 @@ func New(t testing.TB) *Corral {
 	t.Helper()
 	Need(t, "tmux", "tmux")
 	bin := Bin(t)
-	dir, err := os.MkdirTemp("/tmp", "cr-")
+	dir, err := os.MkdirTemp(shared.keeper.Dir, "")
 	if err != nil {
 		t.Fatal(err)
 	}
