@@ -216,6 +216,9 @@ func (a *App) terminalSays(e terminal.Event) tea.Cmd {
 
 // wake makes waiting reconnects start at once: the user is looking.
 func (a *App) wake() {
+	if a.watch.State == sessions.LinkReconnecting {
+		a.pump.watchAgain()
+	}
 	for _, p := range a.panes.recent {
 		p.Wake()
 	}

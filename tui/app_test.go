@@ -389,6 +389,23 @@ func TestDownIsSaidAndUStarts(t *testing.T) {
 	d.Until("the banner gone", func() bool { return !strings.Contains(d.display.Text(), "corral down") })
 }
 
+func TestFocusTriesTheServerAtOnce(t *testing.T) {
+	t.Parallel()
+	one := session(1, "one", sessions.Running)
+	d := with(t, 80, 24, one)
+	s := d.stream(one.ID, 1)
+	d.backend.Link(sessions.Link{State: sessions.LinkReconnecting, RetryAt: d.now.Add(9 * time.Second)})
+	d.shows("the server is away; reconnecting in 9 s")
+	if n := d.backend.Watches(); n != 1 {
+		t.Fatalf("%d watches", n)
+	}
+	d.Update(terminalEvent(terminal.Focus{In: true}))
+	d.Until("another watch", func() bool { return d.backend.Watches() == 2 })
+	if got := strings.Join(s.Calls(), " "); got != "wake" {
+		t.Errorf("the stream was told %q, want wake", got)
+	}
+}
+
 func TestCreateShowsTheNewSession(t *testing.T) {
 	t.Parallel()
 	made := session(9, "fresh", sessions.Detached)

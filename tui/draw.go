@@ -217,6 +217,9 @@ func (a *App) banner() string {
 		}
 	}
 	if d := a.database; d != nil && d.State == sessions.Down {
+		if why := sessions.CleanLine(d.Message, 120); why != "" {
+			return why
+		}
 		return "the database is away; changes have to wait"
 	}
 	for _, n := range a.nodes {

@@ -31,7 +31,7 @@ func (r *Rig) Start(ctx context.Context, send func(tea.Msg)) <-chan struct{} {
 	ended := make(chan struct{})
 	var background sync.WaitGroup
 	background.Go(func() { r.pump.run(ctx, send) })
-	background.Go(func() { r.App.backend.Watch(ctx, r.pump.change, r.pump.linked) })
+	background.Go(func() { r.pump.watch(ctx, r.App.backend, send) })
 	go func() {
 		defer close(ended)
 		<-ctx.Done()

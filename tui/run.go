@@ -76,10 +76,7 @@ func Run(ctx context.Context, cfg Config) (Outcome, error) {
 	var background sync.WaitGroup
 	background.Go(func() { pump.run(ctx, program.Send) })
 	background.Go(func() { forward(ctx, cfg.Terminal.Events(), program.Send) })
-	background.Go(func() {
-		defer reportPanic(program.Send)
-		cfg.Backend.Watch(ctx, pump.change, pump.linked)
-	})
+	background.Go(func() { pump.watch(ctx, cfg.Backend, program.Send) })
 
 	_, err := program.Run()
 	ended := ctx.Err() != nil

@@ -20,7 +20,8 @@ const frameEvery = 4 * time.Millisecond
 // merged: a pane has one change pending at most, and of a session only the newest state counts. The memory it holds is
 // bounded by the number of sessions.
 type pump struct {
-	wake chan struct{} // holds one
+	wake  chan struct{} // holds one
+	again chan struct{} // holds one; a wish to watch anew
 
 	mu      sync.Mutex
 	changes []sessions.Change        // guarded by mu
@@ -29,7 +30,7 @@ type pump struct {
 }
 
 func newPump() *pump {
-	return &pump{wake: make(chan struct{}, 1), panes: make(map[sessions.ID]struct{})}
+	return &pump{wake: make(chan struct{}, 1), again: make(chan struct{}, 1), panes: make(map[sessions.ID]struct{})}
 }
 
 // change takes a line of the watch.
@@ -37,7 +38,7 @@ func (p *pump) change(c sessions.Change) {
 	p.mu.Lock()
 	p.changes = merge(p.changes, c)
 	p.mu.Unlock()
-	p.signal()
+	poke(p.wake)
 }
 
 // linked takes the state of the watch's link.
@@ -45,7 +46,7 @@ func (p *pump) linked(l sessions.Link) {
 	p.mu.Lock()
 	p.link = &l
 	p.mu.Unlock()
-	p.signal()
+	poke(p.wake)
 }
 
 // paneChanged takes note that a pane looks different.
@@ -53,12 +54,13 @@ func (p *pump) paneChanged(id sessions.ID) {
 	p.mu.Lock()
 	p.panes[id] = struct{}{}
 	p.mu.Unlock()
-	p.signal()
+	poke(p.wake)
 }
 
-func (p *pump) signal() {
+// poke leaves a word in a channel that holds one.
+func poke(c chan struct{}) {
 	select {
-	case p.wake <- struct{}{}:
+	case c <- struct{}{}:
 	default:
 	}
 }
@@ -87,6 +89,28 @@ func subject(c sessions.Change) sessions.ID {
 	}
 	return c.ID
 }
+
+// watch follows the list of sessions until ctx ends. A watch that waits to reconnect is begun anew when watchAgain asks.
+func (p *pump) watch(ctx context.Context, w Watcher, send func(tea.Msg)) {
+	for ctx.Err() == nil {
+		one, cancel := context.WithCancel(ctx)
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			defer reportPanic(send)
+			w.Watch(one, p.change, p.linked)
+		}()
+		select {
+		case <-p.again:
+		case <-ctx.Done():
+		}
+		cancel()
+		<-ended
+	}
+}
+
+// watchAgain has the list watched anew, at once instead of at the next try.
+func (p *pump) watchAgain() { poke(p.again) }
 
 // run sends what comes in until ctx ends.
 func (p *pump) run(ctx context.Context, send func(tea.Msg)) {

@@ -77,6 +77,7 @@ func TestReasons(t *testing.T) {
 		{keys.Create, keys.Situation{Unreachable: true}, "no server"},
 		{keys.Stop, down, "press u"},
 		{keys.StartUp, down, ""},
+		{keys.StartUp, keys.Situation{Unreachable: true, CanStart: true}, ""},
 		{keys.StartUp, live, "nothing to start"},
 		{keys.StartUp, keys.Situation{Down: true}, "corral up"},
 		{keys.Quit, keys.Situation{Down: true}, ""},

@@ -19,7 +19,7 @@ func Reason(a Action, s Situation) string {
 	case Create:
 		return serverReason(s)
 	case StartUp:
-		if !s.Down {
+		if !s.Down && !s.Unreachable {
 			return "the server runs; there is nothing to start"
 		}
 		if !s.CanStart {

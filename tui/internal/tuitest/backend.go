@@ -26,6 +26,7 @@ type Backend struct {
 	mu      sync.Mutex
 	calls   []string         // guarded by mu
 	streams []*Stream        // guarded by mu
+	watches int              // guarded by mu
 	watch   chan func(watch) // guarded by mu; made on first use
 }
 
@@ -122,6 +123,9 @@ func (b *Backend) Directories(_ context.Context, prefix string) ([]string, error
 // Watch implements tui.Watcher: it tells what the test tells.
 func (b *Backend) Watch(ctx context.Context, change func(sessions.Change), link func(sessions.Link)) {
 	told := b.told()
+	b.mu.Lock()
+	b.watches++
+	b.mu.Unlock()
 	for {
 		select {
 		case f := <-told:
@@ -130,6 +134,13 @@ func (b *Backend) Watch(ctx context.Context, change func(sessions.Change), link 
 			return
 		}
 	}
+}
+
+// Watches returns how often Watch was called.
+func (b *Backend) Watches() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.watches
 }
 
 func (b *Backend) told() chan func(watch) {
