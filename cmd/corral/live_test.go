@@ -138,7 +138,7 @@ func TestAttachAndDetach(t *testing.T) {
 	c := harness.New(t)
 	c.Create("--title", "one", "--cwd", c.Home)
 	d := c.Dashboard(80, 24, "attach", "one")
-	d.WaitFor(":~") // the prompt
+	d.WaitFor(harness.Prompt)
 	d.Type("echo $((40+2))\r")
 	d.WaitFor("\n42")
 	d.Type(prefix)

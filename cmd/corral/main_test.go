@@ -16,11 +16,7 @@ import (
 	"corral/sessions"
 )
 
-func TestMain(m *testing.M) {
-	code := m.Run()
-	harness.Cleanup()
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(harness.Main(m)) }
 
 // step is one command and what it must say. Output is matched by regular expressions; "" demands silence.
 type step struct {
