@@ -143,7 +143,7 @@ func TestSocketLengths(t *testing.T) {
 
 func TestRootsPostgresLivesWhereItsUserCanReachIt(t *testing.T) {
 	t.Parallel()
-	p := places(t, 0, "HOME=/root")
+	p := places(t, 0, "HOME=/h")
 	if !strings.HasPrefix(p.Postgres.Dir, "/var/lib/corral/") || filepath.Base(p.Postgres.Dir) != "pg" ||
 		p.Postgres.RunAs != "postgres" || strings.HasPrefix(p.Postgres.SocketDir, p.Run) {
 		t.Errorf("%+v", p.Postgres)

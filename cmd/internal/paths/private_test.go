@@ -20,7 +20,11 @@ const nobody = 65534 // Debian's uid and gid of nobody
 func asUser(t *testing.T, uid int, test, dir string) {
 	t.Helper()
 	// The directory in which `go test` builds is closed to other users.
-	self, err := os.ReadFile(os.Args[0])
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.ReadFile(exe)
 	if err != nil {
 		t.Fatal(err)
 	}

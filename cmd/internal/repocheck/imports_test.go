@@ -49,7 +49,7 @@ var may = map[string][]string{ //nolint:gochecknoglobals // a table
 	"runtime/rtclient":         {"runtime/rtapi"},
 	"runtime/launch":           {},
 	"runtime/recorder":         {},
-	"runtime/daemon":           {"runtime/rtapi", "runtime/internal/...", "sessions", "vt"},
+	"runtime/daemon":           {"runtime/rtapi", "runtime/launch", "runtime/recorder", "runtime/internal/...", "sessions", "vt"},
 	"runtime/internal/procfs":  {"runtime/rtapi"},
 	"runtime/internal/tmux":    {"runtime/rtapi", "runtime/internal/procfs"},
 	"runtime/internal/attach":  {"runtime/rtapi", "runtime/internal/tmux", "sessions", "vt"},

@@ -58,7 +58,10 @@ func child(play, path string) {
 // play starts the test binary in a role and returns it and the first line that it said. It ends with the test.
 func play(t *testing.T, uid int, role, path string) (*exec.Cmd, string) {
 	t.Helper()
-	bin := os.Args[0]
+	bin, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
 	if uid != os.Getuid() {
 		// The directory in which `go test` builds is closed to other users.
 		self, err := os.ReadFile(bin)

@@ -117,9 +117,14 @@ func find(t *testing.T, dir string) *Process {
 	return p
 }
 
-func role(dir, part string) Role {
+func role(t *testing.T, dir, part string) Role {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
 	return Role{
-		Name: "server", Binary: os.Args[0], Args: []string{part, dir}, Socket: filepath.Join(dir, "run", "x.sock"),
+		Name: "server", Binary: self, Args: []string{part, dir}, Socket: filepath.Join(dir, "run", "x.sock"),
 		Output: filepath.Join(dir, "output"), Env: []string{"ONLY=this"},
 	}
 }
@@ -136,7 +141,7 @@ func starts(t *testing.T, dir string) []string {
 func TestRoleIsStartedOnceAndCleanly(t *testing.T) {
 	t.Parallel()
 	dir := ground(t)
-	r := role(dir, "good")
+	r := role(t, dir, "good")
 	for range 2 {
 		if err := r.Ensure(t.Context()); err != nil {
 			t.Fatal(err)
@@ -155,7 +160,7 @@ func TestManyAtOneInstantMakeOne(t *testing.T) {
 		var g sync.WaitGroup
 		for range 8 {
 			g.Go(func() {
-				if err := role(dir, "good").Ensure(t.Context()); err != nil {
+				if err := role(t, dir, "good").Ensure(t.Context()); err != nil {
 					t.Error(err)
 				}
 			})
@@ -176,7 +181,7 @@ func TestOneThatEndsIsReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	done := make(chan error)
-	go func() { done <- role(dir, "good").Ensure(t.Context()) }()
+	go func() { done <- role(t, dir, "good").Ensure(t.Context()) }()
 	select {
 	case err := <-done:
 		t.Fatalf("it returned while the lock was held: %v", err)
@@ -198,7 +203,7 @@ func TestReasonsReachTheStarter(t *testing.T) {
 	} {
 		t.Run(part, func(t *testing.T) {
 			t.Parallel()
-			err := role(ground(t), part).Ensure(t.Context())
+			err := role(t, ground(t), part).Ensure(t.Context())
 			var e *sessions.Error
 			if !errors.As(err, &e) || !strings.HasPrefix(e.Error(), want) {
 				t.Errorf("got %v", err)
@@ -207,7 +212,7 @@ func TestReasonsReachTheStarter(t *testing.T) {
 	}
 	t.Run("no binary", func(t *testing.T) {
 		t.Parallel()
-		r := role(ground(t), "good")
+		r := role(t, ground(t), "good")
 		r.Binary = "/nowhere/corral"
 		if err := r.Ensure(t.Context()); !errors.Is(err, sessions.ErrUnreachable) || !strings.Contains(err.Error(), "no such file") {
 			t.Errorf("got %v", err)
@@ -220,7 +225,7 @@ func TestHungStartIsGivenUp(t *testing.T) {
 	dir := ground(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	r := role(dir, "hang")
+	r := role(t, dir, "hang")
 	err := r.Ensure(ctx)
 	if !errors.Is(err, sessions.ErrUnreachable) || !strings.Contains(err.Error(), "does not answer") {
 		t.Errorf("got %v", err)
