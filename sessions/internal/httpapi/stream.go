@@ -228,8 +228,10 @@ func (s *stream) runtimeEnded(p *pumps, down runtimeEnd) end {
 	return runtimeAway
 }
 
-// await waits until the session satisfies ok, or says how the stream ends otherwise.
-func (s *stream) await(gone <-chan struct{}, ok func(sessions.Session) bool) (sessions.Session, *end) {
+// await waits until the session satisfies ok, or says how the stream ends otherwise. The end of a session that is being
+// removed is not waited for but its removal.
+func (s *stream) await(gone <-chan struct{}, satisfied func(sessions.Session) bool) (sessions.Session, *end) {
+	ok := func(now sessions.Session) bool { return satisfied(now) && !s.board.Removing(s.id) }
 	timer := time.NewTimer(endWait)
 	defer timer.Stop()
 	for {

@@ -23,6 +23,7 @@ type Board struct {
 	rows     map[sessions.ID]row      // guarded by mu
 	dropped  map[sessions.ID]uint64   // clock of recent drops, so that an older listing brings nothing back; guarded by mu
 	term     map[sessions.ID]terminal // of the last inventory; guarded by mu
+	removing map[sessions.ID]bool     // being removed: their end is not the last word; guarded by mu
 	shown    map[sessions.ID]sessions.Session
 	node     sessions.NodeStatus
 	database sessions.DatabaseStatus
@@ -46,6 +47,7 @@ func NewBoard(node, databaseKind string) *Board {
 		rows:     map[sessions.ID]row{},
 		dropped:  map[sessions.ID]uint64{},
 		term:     map[sessions.ID]terminal{},
+		removing: map[sessions.ID]bool{},
 		shown:    map[sessions.ID]sessions.Session{},
 		node:     sessions.NodeStatus{Name: node, State: sessions.Offline},
 		database: sessions.DatabaseStatus{State: sessions.Down, Kind: databaseKind},
@@ -75,6 +77,25 @@ func (b *Board) Drop(id sessions.ID) {
 	delete(b.term, id)
 	b.dropped[id] = b.clock
 	b.showLocked(id)
+}
+
+// SetRemoving notes that a session is being removed, or no longer is because that did not succeed. Its program is ended
+// before its row goes, and whoever shows it waits for the latter.
+func (b *Board) SetRemoving(id sessions.ID, removing bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if removing {
+		b.removing[id] = true
+	} else {
+		delete(b.removing, id)
+	}
+}
+
+// Removing reports whether a session is being removed.
+func (b *Board) Removing(id sessions.ID) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.removing[id]
 }
 
 // Mark returns the board's clock; take it before a listing and give it to Sync with the result.

@@ -142,6 +142,8 @@ func (s *Service) Remove(ctx context.Context, id sessions.ID, force bool) error 
 	if err != nil {
 		return err
 	}
+	s.Board.SetRemoving(id, true)
+	defer s.Board.SetRemoving(id, false)
 	if rec.State.Live() {
 		if !force {
 			return stateConflict(rec, "only an ended session can be removed", "stop it first, or remove it with force")
