@@ -205,12 +205,17 @@ func (t *terminal) setMargins(s *sequence) {
 	t.address(0, 0)
 }
 
-// shiftLines is DL, and IL when n is negative.
+// shiftLines is DL, and IL when n is negative. Outside the margins xterm ignores both. tmux does not, but shifts all
+// lines below, and sends them on in the belief that its terminal does too; only an IL of all lines below does nothing.
 func (t *terminal) shiftLines(n int) {
+	bottom := t.bottom
 	if t.y < t.top || t.y > t.bottom {
-		return
+		bottom = t.rows - 1
+		if -n >= t.rows-t.y {
+			return
+		}
 	}
-	t.grid.scroll(t.y, t.bottom, n, t.back())
+	t.grid.scroll(t.y, bottom, n, t.back())
 	t.moveTo(t.y, 0)
 }
 

@@ -220,7 +220,7 @@ func (g *grid) split(y, x int) {
 	}
 	for _, at := range [...]int{x - 1, x} {
 		if c := g.cell(y, at); at == x || g.width(c.Char) == 2 {
-			g.put(y, at, styleID(c), ' ', 1)
+			g.put(y, at, plainStyle, ' ', 1)
 		}
 	}
 }

@@ -58,7 +58,7 @@ func TestProgramsAgreeWithTmux(t *testing.T) {
 				t.Fatalf("%s is missing; install the Debian package %s", p.name, p.debian)
 			}
 			c := server.attach(t, p.name, strings.ReplaceAll(p.command, "'", `'\''`), 100, 30)
-			c.waitFor(t, "")
+			c.waitFor(t, "start")
 			for i, s := range p.steps {
 				if s.keys != "" {
 					c.run(t, fmt.Sprintf("send-keys -t =%s: '%s'", p.name, s.keys))
@@ -94,7 +94,7 @@ func (c *tmuxClient) rest(t *testing.T, text string, cols, rows int, mark string
 	t.Errorf("%s: %s", mark, problem)
 }
 
-// printer prints coloured lines of many kinds and lengths as long as the file $1 exists, then tells terminal $2.
+// printer prints coloured lines of many kinds and lengths as long as the file $1 exists, then renames its window.
 // Before that it waits: to a client that does not keep up tmux draws only every 100 ms, and has no word for when it did.
 const printer = `i=0
 while [ -e $1 ]; do
@@ -102,7 +102,7 @@ while [ -e $1 ]; do
 	printf "\033[3$((i % 8))m$i 漢字 🙂 e\314\201 %0$((i % 60 + 1))d\033[m\033[44m\033[K\033[m\r\n" $i
 done
 sleep 0.5
-tmux set @mark stopped \; refresh-client -t $2
+tmux rename-window stopped
 exec sleep 1000
 `
 
@@ -122,8 +122,8 @@ func TestResizesAgreeWithTmux(t *testing.T) {
 			t.Fatal(err)
 		}
 		cols, rows := 80, 24
-		c := server.attach(t, fmt.Sprint("resize", i), "stty raw -echo; sh "+script+" "+running+" %s", cols, rows)
-		c.waitFor(t, "")
+		c := server.attach(t, fmt.Sprint("resize", i), "stty raw -echo; sh "+script+" "+running, cols, rows)
+		c.waitFor(t, "start")
 		screen := vt.New(cols, rows)
 		fed := 0
 		for range 10 {
@@ -154,7 +154,7 @@ func TestResizesAgreeWithTmux(t *testing.T) {
 func TestWidthsAgreeWithTmux(t *testing.T) {
 	t.Parallel()
 	server := startTmux(t)
-	c := server.attach(t, "widths", "stty raw -echo; tmux set @mark raw \\; refresh-client -t %s; exec sleep 1000", 80, 24)
+	c := server.attach(t, "widths", "stty raw -echo; tmux rename-window raw; exec sleep 1000", 80, 24)
 	c.waitFor(t, "raw")
 	tty := strings.TrimSpace(c.run(t, "display -p -t =widths: '#{pane_tty}'"))
 	term, err := os.OpenFile(tty, os.O_RDWR, 0)

@@ -228,25 +228,25 @@ func (v *resolver) resolve(t *terminal, r *row) {
 	cells := v.scratch[:0]
 	for x := 0; x < t.cols; x++ {
 		g := t.grid.term.Cell(x, r.at)
-		style := t.table.styles[styleID(g)]
-		if t.reverseVideo {
-			style.Attr ^= Reverse
-		}
+		c := Cell{Text: " ", Width: 1}
 		if g.Char < 0x7f {
-			cells = append(cells, Cell{Text: asciiText(byte(g.Char)), Width: 1, Style: style})
-			continue
-		}
-		// A wide cluster counts only with its filler behind it; halves that lost each other are blank.
-		text, width := v.text(t, g.Char)
-		if width == 2 {
-			if x+1 < t.cols && t.grid.term.Cell(x+1, r.at).Char == filler {
-				cells = append(cells, Cell{Text: text, Width: 2, Style: style}, Cell{Style: style})
-				x++
-				continue
+			c.Text, c.Style = asciiText(byte(g.Char)), t.table.styles[styleID(g)]
+		} else if g.Char != filler {
+			// A wide cluster counts only with its filler behind it; a half that lost the other is a plain blank, as in
+			// tmux.
+			text, width := t.textOf(g)
+			if width == 1 || x+1 < t.cols && t.grid.term.Cell(x+1, r.at).Char == filler {
+				c = Cell{Text: text, Width: uint8(width), Style: t.table.styles[styleID(g)]}
 			}
-			text = " "
 		}
-		cells = append(cells, Cell{Text: text, Width: 1, Style: style})
+		if t.reverseVideo {
+			c.Style.Attr ^= Reverse
+		}
+		cells = append(cells, c)
+		if c.Width == 2 {
+			cells = append(cells, Cell{Style: c.Style})
+			x++
+		}
 	}
 	v.scratch = cells
 	if slices.Equal(cells, r.cells) {
@@ -255,18 +255,6 @@ func (v *resolver) resolve(t *terminal, r *row) {
 	r.cells = slices.Clone(cells)
 	v.version++
 	r.version = v.version
-}
-
-// text returns the text and width of a character that is not ASCII; a lone filler is a blank.
-func (v *resolver) text(t *terminal, r rune) (string, int) {
-	if r == filler {
-		return " ", 1
-	}
-	if c, ok := t.table.cluster(r); ok {
-		return c.text, int(c.width)
-	}
-	c := t.chars.info(r)
-	return c.text, c.width
 }
 
 // links returns the addresses of a table's links, which later changes of the table leave alone.

@@ -21,8 +21,9 @@ import (
 // tmuxTimeout bounds everything that waits for tmux; on a loaded machine a process may take a second to start.
 const tmuxTimeout = 30 * time.Second
 
-// tmuxConfig is the part of Corral's configuration that decides what reaches a client. The title carries a mark that
-// the test sets, because tmux writes the title right before each full redraw.
+// tmuxConfig is the part of Corral's configuration that decides what reaches a client. The title carries a mark, because
+// tmux writes the title right before each redraw. The mark is the window's name: to set an option would have every
+// client draw everything anew.
 const tmuxConfig = `
 set -s exit-empty off
 set -s escape-time 0
@@ -39,7 +40,7 @@ set -g mouse off
 set -g history-limit 2000
 set -g remain-on-exit on
 set -g set-titles on
-set -g set-titles-string "#{@mark};#{pane_title}"
+set -g set-titles-string "#{window_name};#{pane_title}"
 set -g allow-rename off
 set -g automatic-rename off
 set -g bell-action any
@@ -161,8 +162,7 @@ type tmuxClient struct {
 	err  error
 }
 
-// attach starts a shell command in a session of its own and attaches to it. In the command %s stands for the client's
-// terminal.
+// attach starts a shell command in a session of its own and attaches to it.
 func (s *tmuxServer) attach(t *testing.T, name, command string, cols, rows int) *tmuxClient {
 	t.Helper()
 	master, slave, err := pty.Open()
@@ -172,7 +172,7 @@ func (s *tmuxServer) attach(t *testing.T, name, command string, cols, rows int) 
 	if err := pty.Setsize(master, &pty.Winsize{Cols: uint16(cols), Rows: uint16(rows)}); err != nil {
 		t.Fatal(err)
 	}
-	s.run(t, fmt.Sprintf("new-session -d -s %s -x %d -y %d '%s'", name, cols, rows, strings.ReplaceAll(command, "%s", slave.Name())))
+	s.run(t, fmt.Sprintf("new-session -d -s %s -n start -x %d -y %d '%s'", name, cols, rows, command))
 	c := &tmuxClient{tmuxServer: s, name: name, tty: slave.Name(), pty: master}
 	c.more = sync.NewCond(&c.mu)
 	cmd := s.command("attach", "-t", "="+name)
@@ -196,30 +196,31 @@ func (s *tmuxServer) attach(t *testing.T, name, command string, cols, rows int) 
 	return c
 }
 
-// read gathers what the client prints, and answers the query without which tmux holds features back for 5 s.
+// read gathers what the client prints. Its queries are not answered, so that tmux does not draw everything anew when
+// answers come: it goes on without after 5 s.
 func (c *tmuxClient) read() {
 	buf := make([]byte, 32<<10)
 	for {
 		n, err := c.pty.Read(buf)
 		c.mu.Lock()
-		if bytes.Contains(buf[:n], []byte("\x1b[>c")) {
-			c.pty.WriteString("\x1b[>1;10;0c")
-		}
 		c.got = append(c.got, buf[:n]...)
-		c.err = err
-		c.more.Broadcast()
-		c.mu.Unlock()
-		if err != nil {
+		if c.err = err; err != nil {
+			c.more.Broadcast()
+			c.mu.Unlock()
 			return
 		}
+		c.more.Broadcast()
+		c.mu.Unlock()
 	}
 }
 
-// redraw has the client draw everything anew, and returns all that it printed before.
+// redraw has the client draw everything anew, and returns all that it printed up to the end of that.
 func (c *tmuxClient) redraw(t *testing.T, mark string) []byte {
 	t.Helper()
-	c.run(t, fmt.Sprintf("set -t %s @mark %s", c.name, mark), "refresh-client -t "+c.tty)
-	return c.waitFor(t, mark)
+	c.run(t, fmt.Sprintf("rename-window -t =%s: %s", c.name, mark), "refresh-client -t "+c.tty)
+	c.waitFor(t, mark)
+	c.run(t, fmt.Sprintf("rename-window -t =%s: %s-end", c.name, mark))
+	return c.waitFor(t, mark+"-end")
 }
 
 // waitFor waits until the client printed a title with a mark, and returns all that it printed before.
