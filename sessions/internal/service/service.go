@@ -83,6 +83,7 @@ type Config struct {
 // Service carries out the use cases. It is safe for concurrent use.
 type Service struct {
 	Config
+	started time.Time
 }
 
 // New returns a service.
@@ -93,7 +94,7 @@ func New(cfg Config) *Service {
 	if cfg.Kick == nil {
 		cfg.Kick = func() {}
 	}
-	return &Service{Config: cfg}
+	return &Service{Config: cfg, started: time.Now()}
 }
 
 // now is the time as PostgreSQL keeps it: UTC, in microseconds.

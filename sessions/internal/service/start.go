@@ -20,6 +20,7 @@ func (s *Service) Create(ctx context.Context, r sessions.CreateRequest) (session
 	if err != nil {
 		return sessions.Session{}, err
 	}
+	s.awaitStartup(ctx)
 	st, err := s.Store()
 	if err != nil {
 		return sessions.Session{}, err
