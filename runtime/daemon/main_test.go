@@ -126,9 +126,12 @@ func (b *bed) serve(t *testing.T) {
 // killAll ends this bed's tmux server and recorder, found by what they left on disk and on their sockets.
 func (b *bed) killAll(t *testing.T) {
 	t.Helper()
-	if w, err := recorder.Dial(context.Background(), filepath.Join(b.run(), "recorder.sock")); err == nil && w.PID != os.Getpid() {
-		_ = syscall.Kill(w.PID, syscall.SIGKILL)
-		w.Wait(context.Background())
+	if w, err := recorder.Dial(context.Background(), filepath.Join(b.run(), "recorder.sock")); err == nil {
+		if w.PID != os.Getpid() {
+			_ = syscall.Kill(w.PID, syscall.SIGKILL)
+			w.Wait(context.Background())
+		}
+		w.Close()
 	}
 	text, err := os.ReadFile(filepath.Join(b.data(), "tmux.json"))
 	if err != nil {
