@@ -62,7 +62,6 @@ func Run(ctx context.Context, cfg Config) (Outcome, error) {
 	app := newApp(cfg, cfg.Terminal, work, pump, colorsOf(cfg.Terminal.Profile()), cols, rows)
 	model := &guarded{app: app}
 	program := tea.NewProgram(model,
-		tea.WithContext(ctx),
 		tea.WithInput(cfg.Terminal.Input()),
 		tea.WithOutput(io.Discard),
 		tea.WithoutRenderer(),      // the terminal paints
@@ -76,10 +75,15 @@ func Run(ctx context.Context, cfg Config) (Outcome, error) {
 	var background sync.WaitGroup
 	background.Go(func() { pump.run(ctx, program.Send) })
 	background.Go(func() { forward(ctx, cfg.Terminal.Events(), program.Send) })
+	background.Go(func() {
+		// Not tea.WithContext: a program that is killed does not wait for its reader, whose file it closes (bubbletea 1.3.10,
+		// Program.shutdown).
+		<-ctx.Done()
+		program.Quit()
+	})
 	background.Go(func() { pump.watch(ctx, cfg.Backend, program.Send) })
 
 	_, err := program.Run()
-	ended := ctx.Err() != nil
 	cancel()
 	work.stop()
 	background.Wait()
@@ -95,7 +99,7 @@ func Run(ctx context.Context, cfg Config) (Outcome, error) {
 	switch {
 	case model.err != nil:
 		return out, model.err
-	case err != nil && !ended:
+	case err != nil:
 		return out, fmt.Errorf("run the dashboard: %w", err)
 	}
 	return out, nil

@@ -255,7 +255,10 @@ func TestPanicsRestoreTheTerminal(t *testing.T) {
 			t.Parallel()
 			p := run(t.Context(), t, tt.backend)
 			p.backend.Tell(sessions.Change{Type: sessions.ChangeSnapshot, Sessions: []sessions.Session{session(1, "one", sessions.Detached)}})
-			p.typed(tt.keys)
+			if tt.keys != "" {
+				p.shows("one")
+				p.typed(tt.keys)
+			}
 			r := p.ends()
 			if r.err == nil || !strings.Contains(r.err.Error(), "boom") {
 				t.Errorf("err = %v", r.err)
