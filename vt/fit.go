@@ -38,8 +38,8 @@ func (f *fitter) append(b []byte, cells []Cell) ([]byte, int) {
 		return append(b, text...), n
 	}
 	text = fit(text, n)
-	if f.prev != "" && displaywidth.String(f.prev+text) != f.width+n {
-		if displaywidth.String(f.prev+zwnj+text) == f.width+n {
+	if f.prev != "" && measure(f.prev, "", text) != f.width+n {
+		if measure(f.prev, zwnj, text) == f.width+n {
 			b = append(b, zwnj...)
 		} else {
 			text = "  "[:n]
@@ -47,6 +47,12 @@ func (f *fitter) append(b []byte, cells []Cell) ([]byte, int) {
 	}
 	f.prev, f.width = text, n
 	return append(b, text...), n
+}
+
+// measure returns the width of three texts together.
+func measure(a, b, c string) int {
+	var buf [64]byte // enough for nearly all, so that nothing is allocated
+	return displaywidth.Bytes(append(append(append(buf[:0], a...), b...), c...))
 }
 
 // fit returns text, or what comes nearest to it, that measures width.

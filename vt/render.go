@@ -31,15 +31,24 @@ func (f *Frame) ANSI(p Profile) string {
 }
 
 // Line returns row y with SGR sequences, measuring exactly Cols columns for lipgloss, ending in the default style.
-func (f *Frame) Line(y int, p Profile) string { return string(appendLine(nil, f.Row(y), p)) }
+func (f *Frame) Line(y int, p Profile) string {
+	return string(appendLine(make([]byte, 0, 4*f.Cols), f.Row(y), p))
+}
 
 func appendLine(b []byte, cells []Cell, p Profile) []byte {
 	var fit fitter
 	pen := Style{}
 	for x := 0; x < len(cells); {
-		if cells[x].Style != pen {
-			b = cells[x].Style.AppendSGR(b, pen, p)
-			pen = cells[x].Style
+		c := &cells[x]
+		if c.Style != pen {
+			b = c.Style.AppendSGR(b, pen, p)
+			pen = c.Style
+		}
+		if len(c.Text) == 1 && len(fit.prev) <= 1 { // ASCII after ASCII always fits
+			b = append(b, c.Text[0])
+			fit.prev, fit.width = c.Text, 1
+			x++
+			continue
 		}
 		var n int
 		b, n = fit.append(b, cells[x:])

@@ -35,7 +35,7 @@ func (s Style) AppendSGR(dst []byte, from Style, p Profile) []byte {
 	dst = append(dst, "\x1b["...)
 	dst = appendChange(dst, from, s)
 	dst[len(dst)-1] = 'm' // in place of the last separator
-	if from == (Style{}) {
+	if !s.lacks(from) {
 		return dst
 	}
 	// Starting anew may be shorter than switching things off one by one.
@@ -47,6 +47,15 @@ func (s Style) AppendSGR(dst []byte, from Style, p Profile) []byte {
 		return append(dst[:start], dst[step:]...)
 	}
 	return dst[:step]
+}
+
+// lacks reports whether something that other has is at its default in s.
+func (s Style) lacks(other Style) bool {
+	return other.Attr&^s.Attr != 0 ||
+		other.Underline != UnderlineNone && s.Underline == UnderlineNone ||
+		other.FG != DefaultColor && s.FG == DefaultColor ||
+		other.BG != DefaultColor && s.BG == DefaultColor ||
+		other.UL != DefaultColor && s.UL == DefaultColor
 }
 
 // appendChange appends the parameters that turn style a into b, each followed by a semicolon.
