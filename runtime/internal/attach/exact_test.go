@@ -17,7 +17,7 @@ func printer(perSecond int) string {
 	if perSecond == 0 {
 		return `exec awk 'BEGIN { for (i = 1; ; i++) print "line " i }'`
 	}
-	return fmt.Sprintf(`i=1; while :; do exec 3>&1; awk -v from=$i -v n=%d 'BEGIN { for (j = 0; j < n; j++) print "line " from + j }'; i=$((i + %d)); sleep 0.01; done`,
+	return fmt.Sprintf(`i=1; while :; do awk -v from=$i -v n=%d 'BEGIN { for (j = 0; j < n; j++) print "line " from + j }'; i=$((i + %d)); sleep 0.01; done`,
 		perSecond/100, perSecond/100)
 }
 

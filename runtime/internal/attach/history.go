@@ -36,7 +36,9 @@ type captured struct {
 // history gets up to want lines of the rows that were above the screen when m was written: each once, none missing.
 // shown waits for the picture behind m, as rows of text. ok is false when that could not be proved, which takes a
 // program that prints as fast as it can into a full history; another marker may have better luck.
-func (t *terminal) history(ctx context.Context, m marker, limit, want int, shown func() ([]string, error)) (h history, ok bool, err error) {
+func (t *terminal) history(
+	ctx context.Context, m marker, limit, want int, shown func() ([]string, error),
+) (h history, ok bool, err error) {
 	want = min(want, maxReplayLines)
 	if want <= 0 || m.history == 0 {
 		return history{truncated: m.history > 0}, true, nil
