@@ -76,6 +76,7 @@ func Run(ctx context.Context, cfg Config) error {
 		self: cfg.Self, socket: socket, env: recorderEnv(cfg), log: cfg.Log, repipe: terms.repipe,
 	}
 	terms.sweep()
+	defer time.AfterFunc(staleSpec, terms.sweep).Stop() // what is younger now is old enough then
 
 	status := rtapi.Status{PID: os.Getpid(), Incarnation: rand.Text(), StartedAt: time.Now().UTC()}
 	handler := httpapi.New(httpapi.Config{

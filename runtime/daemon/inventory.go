@@ -304,12 +304,12 @@ func (inv *inventory) await(ctx context.Context) error {
 			select {
 			case <-ready:
 			case <-ctx.Done():
-				return away(ctx)
+				return away(context.Cause(ctx))
 			}
 		default:
 			// The cache is of a connection that broke: what comes next is a listing of the new one.
 			if err := inv.refresh(ctx); err != nil {
-				return away(ctx)
+				return away(err)
 			}
 		}
 	}
@@ -348,8 +348,8 @@ func (inv *inventory) find(ctx context.Context, id string) (rtapi.Terminal, tmux
 	}
 }
 
-func away(ctx context.Context) error {
-	return fmt.Errorf("%w: %w", context.Cause(ctx), &rtapi.Error{
+func away(err error) error {
+	return fmt.Errorf("%w: %w", err, &rtapi.Error{
 		Code: "runtime_unreachable", Message: "the tmux server does not answer", Hint: "see the runtime's log; it is tried again by itself",
 	})
 }

@@ -108,7 +108,8 @@ type LaunchRequest struct {
 }
 
 // SignalRequest is the body of POST /v1/terminals/{id}/signal: the signal goes to the foreground process group of the
-// pane's tty, and for KILL also to the pane's own process group, so that nothing of the terminal stays.
+// pane's tty, and for HUP and KILL also to the pane's own process group: a shell that waits for its job must hear of a
+// hang-up, and nothing of the terminal may stay after a kill. A program that has ended already is no error.
 type SignalRequest struct {
 	Signal string `json:"signal"` // HUP, TERM, KILL
 	Run    int    `json:"run"`    // refused with conflict when the terminal is at another run
@@ -133,7 +134,9 @@ type Screen struct {
 	Title        string `json:"title"`
 }
 
-// History is the answer of GET /v1/terminals/{id}/history?lines=N&before=M, oldest line first.
+// History is the answer of GET /v1/terminals/{id}/history?lines=N&before=M&ansi=true: the N rows that have left the
+// screen before the M newest ones (N absent or 0: all of them), oldest first, soft-wrapped rows joined to lines. Total
+// counts all rows.
 type History struct {
 	Lines []string `json:"lines"`
 	Total int      `json:"total"`
