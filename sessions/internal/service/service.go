@@ -75,9 +75,12 @@ type Config struct {
 	// RuntimeSocket is the path of the runtime's socket, for Status.
 	RuntimeSocket string
 	Node          string
-	Hooks         Hooks
-	Now           func() time.Time // nil: time.Now
-	Log           *slog.Logger
+	// StartupGrace is how long after New a creation waits for database and runtime rather than being refused; 0 means
+	// 60 s.
+	StartupGrace time.Duration
+	Hooks        Hooks
+	Now          func() time.Time // nil: time.Now
+	Log          *slog.Logger
 }
 
 // Service carries out the use cases. It is safe for concurrent use.
@@ -90,6 +93,9 @@ type Service struct {
 func New(cfg Config) *Service {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
+	}
+	if cfg.StartupGrace == 0 {
+		cfg.StartupGrace = defaultStartupGrace
 	}
 	if cfg.Kick == nil {
 		cfg.Kick = func() {}

@@ -535,6 +535,28 @@ func TestStopDuringStart(t *testing.T) {
 	}
 }
 
+// The first thing that a new user does is not refused for coming before database and runtime are up.
+func TestFirstCreateWaits(t *testing.T) {
+	t.Parallel()
+	s := servicetest.NewWorld(t).Prepare(t, servicetest.Options{StartupGrace: servicetest.Patience})
+	s.Board.SetDatabase(sessions.DatabaseStatus{State: sessions.Down, Kind: "private"})
+	created := make(chan error, 1)
+	go func() {
+		_, err := s.Service.Create(t.Context(), sessions.CreateRequest{CWD: "/tmp"})
+		created <- err
+	}()
+	s.Board.SetDatabase(sessions.DatabaseStatus{State: sessions.Up, Kind: "private"})
+	select {
+	case err := <-created:
+		t.Fatalf("created without a runtime: %v", err)
+	case <-time.After(50 * time.Millisecond):
+	}
+	s.Board.SetNode(sessions.Up)
+	if err := <-created; err != nil {
+		t.Error(err)
+	}
+}
+
 func TestScreenHistoryInput(t *testing.T) {
 	t.Parallel()
 	s := servicetest.NewWorld(t).Start(t, servicetest.Options{})

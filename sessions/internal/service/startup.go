@@ -8,9 +8,9 @@ import (
 )
 
 const (
-	// startupGrace is how long after its start a server may still be bringing its parts up: making a database cluster
-	// takes some seconds, once.
-	startupGrace = 60 * time.Second
+	// defaultStartupGrace is how long after its start a server may still be bringing its parts up: making a database
+	// cluster takes some seconds, once.
+	defaultStartupGrace = 60 * time.Second
 	// startupShare is how much of a request's time waiting for the parts may take; the rest is for the work.
 	startupShare = 0.8
 )
@@ -19,7 +19,7 @@ const (
 // user does is not refused for coming too early. Later, and when the time is over, what is away is reported by whoever
 // needs it.
 func (s *Service) awaitStartup(ctx context.Context) {
-	bound := s.started.Add(startupGrace)
+	bound := s.started.Add(s.StartupGrace)
 	if d, ok := ctx.Deadline(); ok {
 		share := time.Duration(float64(time.Until(d)) * startupShare)
 		if t := time.Now().Add(share); t.Before(bound) {

@@ -47,6 +47,8 @@ type Options struct {
 	Hooks service.Hooks
 	Every time.Duration // between rounds of the reconciler; 0: 50 ms
 	Now   func() time.Time
+	// StartupGrace is that of service.Config; 0: none.
+	StartupGrace time.Duration
 }
 
 // Server is the inside of one server's life.
@@ -96,6 +98,9 @@ func (w *World) Prepare(t *testing.T, o Options) *Server {
 	if o.Every == 0 {
 		o.Every = 50 * time.Millisecond
 	}
+	if o.StartupGrace == 0 {
+		o.StartupGrace = time.Nanosecond
+	}
 	log := slog.New(slog.DiscardHandler)
 	owner := uuid.NewString()
 	s := &Server{World: w, Board: service.NewBoard(Node, "external"), stop: func() {}}
@@ -109,7 +114,7 @@ func (w *World) Prepare(t *testing.T, o Options) *Server {
 		Store:   func() (service.Store, error) { return w.Store, nil },
 		Runtime: w.Runtime, Board: s.Board, Kick: s.Reconciler.Kick,
 		Owner: owner, Node: Node, Hooks: o.Hooks, Now: o.Now, Log: log,
-		Self: sessions.RoleStatus{State: sessions.Up, PID: 42},
+		Self: sessions.RoleStatus{State: sessions.Up, PID: 42}, StartupGrace: o.StartupGrace,
 	})
 	return s
 }
