@@ -16,8 +16,20 @@ import (
 )
 
 // backend is the client as the dashboard wants it.
-type backend struct{ *sessionclient.Client }
+type backend struct {
+	*sessionclient.Client
+	corral *corral
+}
 
+// Create waits for a server that is still starting: the dashboard is there at once, PostgreSQL a little later.
+func (b backend) Create(ctx context.Context, r sessions.CreateRequest) (sessions.Session, error) {
+	if err := b.corral.settle(ctx, b.Client); err != nil {
+		return sessions.Session{}, err
+	}
+	return b.Client.Create(ctx, r)
+}
+
+// Attach implements tui.Attacher.
 func (b backend) Attach(id sessions.ID, o sessions.StreamOptions, h sessions.StreamHandler) tui.Stream {
 	return b.Client.Attach(id, o, h)
 }
@@ -85,7 +97,7 @@ func (c *corral) dashboardConfig(client *sessionclient.Client, term *terminal.Te
 		cwd = c.env.Home
 	}
 	return tui.Config{
-		Backend: backend{client}, Terminal: term, Log: log, Theme: theme,
+		Backend: backend{client, c}, Terminal: term, Log: log, Theme: theme,
 		Prefix: prefix, Version: version,
 		CWD: cwd, Client: c.viewer("dashboard"), StartSelected: c.focus(), SaveFocus: c.saveFocus,
 		Start: func(ctx context.Context) error {

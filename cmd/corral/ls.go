@@ -75,8 +75,12 @@ func (p *program) list(ctx context.Context, states []sessions.State) error {
 
 func sessionColumns() []column {
 	return []column{
-		{title: "ID"}, {title: "STATE"}, {title: "TITLE", least: 6}, {title: "PROJECT", least: 4},
-		{title: "DIRECTORY", least: 6, tail: true}, {title: "AGE"},
+		{title: "ID"},
+		{title: "STATE"},
+		{title: "TITLE", least: 6},
+		{title: "PROJECT", least: 4},
+		{title: "DIRECTORY", least: 6, tail: true},
+		{title: "AGE"},
 	}
 }
 

@@ -46,7 +46,7 @@ func TestPrintableLetsNothingActOnTheTerminal(t *testing.T) {
 		"modes":      {"\x1b[?1049hx\x1b[>4;2mx", "xx", "xx"},
 		"queries":    {"\x1b[c\x1b[6n\x1bPq\x1b\\x", "x", "x"},
 		"C1":         {"\u009b31mx\u0090q\u009cy", "31mxqy", "31mxqy"},
-		"raw C1":     {"\x9b2Jx", "x", "x"},
+		"raw C1":     {"\x9b2Jx", "2Jx", "2Jx"},
 		"control":    {"a\rb\x08c\x07d\x00e\x7ff", "abcdef", "abcdef"},
 		"bidi":       {"a\u202eb", "ab", "ab"},
 		"cut":        {"x\x1b[31", "x", "x"},

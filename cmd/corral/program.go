@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -25,6 +26,8 @@ const (
 	// startPatience bounds the wait for a server that has just been started. At its very first start it makes a database
 	// cluster, which takes 2 s on an idle machine and was seen to take 17 s on a busy one.
 	startPatience = time.Minute
+	// runtimePatience is the same for its runtime, which starts at the same time and takes half a second.
+	runtimePatience = 15 * time.Second
 )
 
 // program is what every verb is handed.
@@ -80,22 +83,35 @@ func (c *corral) connect(ctx context.Context) (*sessionclient.Client, error) {
 		return nil, err
 	}
 	client := c.client(nil)
-	if c.young() {
-		// A server answers before its PostgreSQL and its runtime do. What is still missing afterwards the request itself
-		// finds out and explains; not every request needs everything.
-		ctx, cancel := context.WithTimeout(ctx, startPatience)
-		defer cancel()
-		if err := untilReady(ctx, client); errors.Is(err, context.Canceled) {
-			return nil, err
-		}
-	}
-	return client, nil
+	return client, c.settle(ctx, client)
 }
 
-// young reports whether the server started so recently that it may not be ready: its lock's file was written then.
-func (c *corral) young() bool {
+// settle gives a server that was just started the time to become ready: it answers before its PostgreSQL and its runtime
+// do. What is still missing afterwards the request itself finds out and explains; not every request needs everything.
+func (c *corral) settle(ctx context.Context, client *sessionclient.Client) error {
+	for _, w := range []struct {
+		patience time.Duration
+		ready    func(sessions.Status) bool
+	}{{startPatience, databaseUp}, {runtimePatience, allUp}} {
+		left := w.patience - c.serverAge()
+		if left <= 0 || !c.config.Autostart && w.patience == runtimePatience {
+			continue // with autostart off nobody brings the runtime
+		}
+		patience, cancel := context.WithTimeout(ctx, left)
+		_ = untilReady(patience, client, w.ready)
+		cancel()
+	}
+	return ctx.Err()
+}
+
+// serverAge says how long ago the server started: its lock's file was written then. A server that is none of ours, or
+// whose age is not known, is as old as can be.
+func (c *corral) serverAge() time.Duration {
 	info, err := os.Stat(c.paths.Lock(paths.Server))
-	return err == nil && c.remote == "" && time.Since(info.ModTime()) < startPatience
+	if err != nil || c.remote != "" {
+		return math.MaxInt64
+	}
+	return time.Since(info.ModTime())
 }
 
 // client returns a client that calls ensure when nobody listens; nil starts nothing.

@@ -9,45 +9,44 @@ import (
 	"corral/sessions/sessionclient"
 )
 
-// untilReady waits until the server reports that its database and every node are up, by its watch. It returns what is
+// untilReady waits, by the server's watch, until what it reports of its database and nodes is ready. It returns what is
 // still missing when ctx ends first, and a reason why the database is away at once: while it merely starts there is none.
-func untilReady(ctx context.Context, client *sessionclient.Client) error {
+func untilReady(ctx context.Context, client *sessionclient.Client, ready func(sessions.Status) bool) error {
 	watch, done := context.WithCancel(ctx)
 	defer done()
-	var nodes []sessions.NodeStatus
-	var database sessions.DatabaseStatus
-	ready := false
+	var seen sessions.Status
 	client.Watch(watch, func(c sessions.Change) {
 		if c.Nodes != nil {
-			nodes = c.Nodes
+			seen.Nodes = c.Nodes
 		}
 		if c.Database != nil {
-			database = *c.Database
+			seen.Database = *c.Database
 		}
-		ready = database.State == sessions.Up && len(nodes) > 0 && allUp(nodes)
-		if ready || database.State != sessions.Up && database.Message != "" {
+		if ready(seen) || !databaseUp(seen) && seen.Database.Message != "" {
 			done()
 		}
 	}, func(sessions.Link) {})
 	switch {
-	case ready:
+	case ready(seen):
 		return nil
 	case errors.Is(ctx.Err(), context.Canceled):
 		return ctx.Err()
-	case database.State != sessions.Up:
-		return notReady(sessions.CodeDatabaseUnavailable, "the database does not answer", database.Message)
+	case !databaseUp(seen):
+		return notReady(sessions.CodeDatabaseUnavailable, "the database does not answer", seen.Database.Message)
 	default:
 		return notReady(sessions.CodeRuntimeUnreachable, "the runtime does not answer", "")
 	}
 }
 
-func allUp(nodes []sessions.NodeStatus) bool {
-	for _, n := range nodes {
+func databaseUp(st sessions.Status) bool { return st.Database.State == sessions.Up }
+
+func allUp(st sessions.Status) bool {
+	for _, n := range st.Nodes {
 		if n.State != sessions.Up {
 			return false
 		}
 	}
-	return true
+	return databaseUp(st) && len(st.Nodes) > 0
 }
 
 func notReady(code sessions.Code, message, detail string) error {

@@ -24,7 +24,7 @@ func (p *program) upCommand() *cobra.Command {
 			}
 			client := c.client(nil)
 			defer client.CloseIdleConnections()
-			if err := untilReady(ctx, client); err != nil {
+			if err := untilReady(ctx, client, allUp); err != nil {
 				return err
 			}
 			return p.status(cmd.Context(), c)

@@ -107,8 +107,11 @@ var reach = []struct { //nolint:gochecknoglobals // a table
 	never   []string
 	because string
 }{
-	{[]string{"tui/..."}, []string{module + "/runtime/...", module + "/sessions/server", module + "/sessions/internal/...", pgx},
-		"the dashboard knows the types in sessions and is handed its client"},
+	{
+		[]string{"tui/..."},
+		[]string{module + "/runtime/...", module + "/sessions/server", module + "/sessions/internal/...", pgx},
+		"the dashboard knows the types in sessions and is handed its client",
+	},
 	{[]string{"tui/..."}, []string{"net/http"}, "a screen that speaks HTTP does I/O where it draws"},
 	{[]string{"vt"}, []string{module + "/...", bubbletea, lipgloss}, "terminal emulation is tested and used without the rest"},
 	{[]string{"runtime/..."}, []string{pgx, bubbletea, lipgloss}, "the runtime must live while the database and every screen are away"},
@@ -153,8 +156,10 @@ var only = []struct { //nolint:gochecknoglobals // a table
 	by      []string
 	because string
 }{
-	{pgx, []string{"migrations", "migrations/pgtest", "sessions/internal/store", "sessions/internal/pgcluster",
-		"sessions/internal/servicetest", "sessions/server"}, "SQL stays in one place"},
+	{pgx, []string{
+		"migrations", "migrations/pgtest", "sessions/internal/store", "sessions/internal/pgcluster",
+		"sessions/internal/servicetest", "sessions/server",
+	}, "SQL stays in one place"},
 	{"os/exec", []string{
 		"runtime/internal/tmux", "runtime/internal/attach", "runtime/daemon", "sessions/internal/pgcluster", "cmd/internal/spawn",
 		"migrations/pgtest", "e2e/harness",
@@ -182,8 +187,12 @@ func TestTheTableIsChecked(t *testing.T) {
 		pattern, path string
 		want          bool
 	}{
-		{"tui/...", "tui", true}, {"tui/...", "tui/canvas", true}, {"tui/...", "tuition", false},
-		{"tui", "tui/canvas", false}, {pgx, "github.com/jackc/pgx/v5/pgxpool", true}, {"sessions", "sessions", true},
+		{"tui/...", "tui", true},
+		{"tui/...", "tui/canvas", true},
+		{"tui/...", "tuition", false},
+		{"tui", "tui/canvas", false},
+		{pgx, "github.com/jackc/pgx/v5/pgxpool", true},
+		{"sessions", "sessions", true},
 	} {
 		if match(c.pattern, c.path) != c.want {
 			t.Errorf("%s and %s", c.pattern, c.path)
