@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -95,7 +96,7 @@ func TestCreateStopRestartRemove(t *testing.T) {
 func TestStopKillsAfterTheGrace(t *testing.T) {
 	t.Parallel()
 	w := servicetest.NewWorld(t)
-	clock := &clock{now: time.Now()}
+	clock := &clock{}
 	s := w.Start(t, servicetest.Options{Now: clock.Now})
 	made := s.Shell(t)
 	s.Runtime.IgnoreStop(string(made.ID))
@@ -103,7 +104,6 @@ func TestStopKillsAfterTheGrace(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Kill() // the server that was asked is gone
-	clock.Add(service.StopGrace - time.Second)
 	s = w.Start(t, servicetest.Options{Now: clock.Now})
 	for range 3 {
 		if _, err := s.Reconciler.Round(t.Context()); err != nil {
@@ -113,29 +113,22 @@ func TestStopKillsAfterTheGrace(t *testing.T) {
 	if got, _ := s.Board.Get(made.ID); got.State != sessions.Stopping {
 		t.Fatalf("%s before its grace is over", got.State)
 	}
-	clock.Add(time.Second)
+	clock.Add(service.StopGrace)
+	s.Reconciler.Kick()
 	stopped := s.Await(t, made.ID, sessions.Stopped)
 	if stopped.ExitCode == nil || *stopped.ExitCode != 137 || stopped.Signal == nil || *stopped.Signal != 9 {
 		t.Errorf("stopped with %v %v", stopped.ExitCode, stopped.Signal)
 	}
 }
 
+// clock is the real time and what a test has added to it: the terminals' deaths happen in real time.
 type clock struct {
-	mu  sync.Mutex
-	now time.Time
+	added atomic.Int64
 }
 
-func (c *clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
+func (c *clock) Now() time.Time { return time.Now().Add(time.Duration(c.added.Load())) }
 
-func (c *clock) Add(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
-}
+func (c *clock) Add(d time.Duration) { c.added.Add(int64(d)) }
 
 func TestEndsAreTold(t *testing.T) {
 	t.Parallel()
@@ -222,7 +215,7 @@ func TestRebootIsNotAnExit(t *testing.T) {
 func TestFailureIsCorrectedWhenTheHostWentDown(t *testing.T) {
 	t.Parallel()
 	w := servicetest.NewWorld(t)
-	clock := &clock{now: time.Now()}
+	clock := &clock{}
 	s := w.Start(t, servicetest.Options{Now: clock.Now})
 	made := s.Shell(t)
 	s.Runtime.Die(string(made.ID), 1)
