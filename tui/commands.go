@@ -47,7 +47,7 @@ const (
 )
 
 func (a *App) create(form *dialog.NewSession, r sessions.CreateRequest) tea.Cmd {
-	return a.work.do(requestDeadline, func(ctx context.Context) tea.Msg {
+	return a.work.do(startDeadline, func(ctx context.Context) tea.Msg {
 		s, err := a.backend.Create(ctx, r)
 		return createdMsg{form: form, session: s, err: err}
 	})

@@ -54,7 +54,7 @@ func options(historyLimit int) []Command {
 		// indn (their scrollback would miss its lines), and the features that the emulator knows. Fixed indices
 		// make a repetition replace, not append.
 		"terminal-overrides[50]", "xterm-256color:smcup@:rmcup@:indn@",
-		"terminal-features[50]", "xterm-256color:256:RGB:bpaste:ccolour:clipboard:cstyle:extkeys:focus:hyperlinks:mouse:overline:strikethrough:sync:title:usstyle",
+		"terminal-features[50]", "xterm-256color:256:RGB:bpaste:ccolour:clipboard:cstyle:extkeys:focus:mouse:overline:strikethrough:sync:title:usstyle:hyperlinks",
 	)
 	list = append(list, set("-gq",
 		"prefix", "None",

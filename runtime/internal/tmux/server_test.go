@@ -318,7 +318,7 @@ func TestOptionsTakeEffect(t *testing.T) {
 	if out, err := b.Output(deadline(t), Command{"list-keys", "-T", "prefix"}); err == nil && len(out) > 0 {
 		t.Errorf("keys are bound: %s", out)
 	}
-	if got := joined(b.must(t, Command{"show-options", "-sv", "terminal-features"})); strings.Count(got, "hyperlinks:mouse") != 1 {
+	if got := joined(b.must(t, Command{"show-options", "-sv", "terminal-features"})); strings.Count(got, "usstyle:hyperlinks") != 1 {
 		t.Errorf("terminal-features is %q", got)
 	}
 }

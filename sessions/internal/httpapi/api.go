@@ -21,6 +21,9 @@ import (
 const (
 	// requestTimeout is the deadline of every request that is not a stream.
 	requestTimeout = 10 * time.Second
+	// createTimeout is that of a create, which waits while the server is still starting: a first start makes a database
+	// cluster.
+	createTimeout = 50 * time.Second
 	// maxBody bounds a request's body: arguments and environment of a creation, escaped.
 	maxBody = 4 << 20
 	// aliveEvery is how often a quiet watch says that it is alive.
@@ -53,12 +56,14 @@ type API struct {
 	streams sync.WaitGroup
 }
 
+const createPattern = "POST /v1/sessions"
+
 // New returns the API. When stop ends, open watches and streams are closed as the server going away.
 func New(stop context.Context, cfg Config) *API {
 	a := &API{cfg: cfg, stop: stop, mux: http.NewServeMux()}
 	for pattern, h := range map[string]handler{
 		"GET /v1/sessions":                 a.list,
-		"POST /v1/sessions":                a.create,
+		createPattern:                      a.create,
 		"GET /v1/sessions/{id}":            a.get,
 		"PATCH /v1/sessions/{id}":          a.update,
 		"DELETE /v1/sessions/{id}":         a.remove,
@@ -73,7 +78,11 @@ func New(stop context.Context, cfg Config) *API {
 		"GET /v1/directories":              a.directories,
 		"POST /v1/shutdown":                a.shutdown,
 	} {
-		a.mux.Handle(pattern, a.answer(h))
+		timeout := requestTimeout
+		if pattern == createPattern {
+			timeout = createTimeout
+		}
+		a.mux.Handle(pattern, a.answer(timeout, h))
 	}
 	a.mux.HandleFunc("GET /v1/watch", a.watch)
 	a.mux.HandleFunc("GET /v1/events", a.events)
@@ -127,14 +136,14 @@ func major(version string) string {
 // handler answers a request with a value to send as JSON (nil: nothing), its status, or an error.
 type handler func(ctx context.Context, r *http.Request) (status int, answer any, err error)
 
-// answer runs a handler under the request's deadline. A read ends when its client leaves; a change does not.
-func (a *API) answer(h handler) http.Handler {
+// answer runs a handler under its deadline. A read ends when its client leaves; a change does not.
+func (a *API) answer(timeout time.Duration, h handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		parent := r.Context()
 		if r.Method != http.MethodGet {
 			parent = context.WithoutCancel(parent)
 		}
-		ctx, cancel := context.WithTimeout(parent, requestTimeout)
+		ctx, cancel := context.WithTimeout(parent, timeout)
 		defer cancel()
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 		status, answer, err := h(ctx, r)
