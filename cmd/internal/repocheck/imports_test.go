@@ -50,6 +50,7 @@ var may = map[string][]string{ //nolint:gochecknoglobals // a table
 	"runtime/launch":           {},
 	"runtime/recorder":         {},
 	"runtime/daemon":           {"runtime/rtapi", "runtime/launch", "runtime/recorder", "runtime/internal/...", "sessions", "vt"},
+	"runtime/internal/journal": {},
 	"runtime/internal/procfs":  {"runtime/rtapi"},
 	"runtime/internal/tmux":    {"runtime/rtapi", "runtime/internal/procfs"},
 	"runtime/internal/attach":  {"runtime/rtapi", "runtime/internal/tmux", "sessions", "vt"},
