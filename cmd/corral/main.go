@@ -14,12 +14,15 @@ import (
 )
 
 func main() {
-	// Both run at every start of a session, inside tmux: before anything else is built.
+	// The first two run at every start of a session, inside tmux: before anything else is built.
 	if len(os.Args) == 3 && os.Args[1] == "launch" {
 		os.Exit(launch.Exec(os.Args[2]))
 	}
 	if len(os.Args) == 4 && os.Args[1] == "handoff" {
 		os.Exit(recorder.Handoff(os.Args[2], os.Args[3]))
+	}
+	if len(os.Args) == 3 && os.Args[1] == recorder.CompressVerb {
+		os.Exit(recorder.Compress(os.Args[2]))
 	}
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

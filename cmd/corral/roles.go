@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -45,11 +46,43 @@ func runRuntime(ctx context.Context, c *corral, l *sock.Listener, log *slog.Logg
 	return daemon.Run(ctx, daemon.Config{
 		Listener: l, DataDir: c.paths.Data, RunDir: c.paths.Run, Self: c.self,
 		HistoryLimit: historyLimit(c.config.History.Lines), Env: c.paths.Environ(c.env), Log: log,
+		JournalDir: c.paths.Journal(), JournalInput: c.config.Journal.Input,
 	})
 }
 
-func runRecorder(ctx context.Context, _ *corral, l *sock.Listener, log *slog.Logger) error {
-	return recorder.Run(ctx, recorder.Config{Listener: l, Log: log})
+func runRecorder(ctx context.Context, c *corral, l *sock.Listener, log *slog.Logger) error {
+	return recorder.Run(ctx, recorder.Config{Listener: l, Self: c.self, Env: c.paths.Environ(c.env), Log: log})
+}
+
+// workerCommand is started by the recorder and by nobody else.
+func (p *program) workerCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: recorder.WorkerVerb, Hidden: true, Args: arguments(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := open()
+			if err != nil {
+				return err
+			}
+			log, closeLog := c.log(paths.Recorder)
+			defer closeLog()
+			err = recorder.RunWorker(cmd.Context(), c.worker(log))
+			if err != nil {
+				log.Error("worker ended", "error", err)
+			}
+			return err
+		},
+	}
+}
+
+func (c *corral) worker(log *slog.Logger) recorder.WorkerConfig {
+	j := c.config.Journal
+	return recorder.WorkerConfig{
+		Dir: c.paths.Journal(), Enabled: j.Enabled, Segment: int64(j.Segment), Self: c.self, Log: log,
+		Limits: recorder.Limits{
+			Age: time.Duration(j.RetentionDays) * 24 * time.Hour, Total: int64(j.MaxTotal),
+			MinFree: int64(j.MinFree.Bytes), MinShare: j.MinFree.Percent,
+		},
+	}
 }
 
 // historyLimit is what tmux must be told so that it always has so many lines: at its limit it cuts a tenth at a time.

@@ -38,7 +38,11 @@ type Config struct {
 	// Env is the environment that children may see, as K=V. The recorder gets all of it, with CR_DATA_DIR and
 	// CR_RUN_DIR set; tmux gets only the names on its allow-list.
 	Env []string
-	Log *slog.Logger
+	// JournalDir is where the recorder keeps the journals; "journal" in DataDir when empty.
+	JournalDir string
+	// JournalInput says whether the journals keep what is typed.
+	JournalInput bool
+	Log          *slog.Logger
 }
 
 // Run is the runtime. It returns when ctx ends or a shutdown is asked for, and leaves tmux and the recorder running.
@@ -47,6 +51,9 @@ func Run(ctx context.Context, cfg Config) error {
 	defer shutdown()
 	if cfg.HistoryLimit == 0 {
 		cfg.HistoryLimit = defaultHistory
+	}
+	if cfg.JournalDir == "" {
+		cfg.JournalDir = filepath.Join(cfg.DataDir, "journal")
 	}
 	specs := filepath.Join(cfg.DataDir, "launch")
 	if err := os.MkdirAll(specs, 0o700); err != nil {
@@ -65,13 +72,22 @@ func Run(ctx context.Context, cfg Config) error {
 		return fmt.Errorf("start the runtime: %w", err)
 	}
 	inv := newInventory(server, cfg.Log)
-	hub := attach.New(attach.Config{Tmux: server, Counts: inv.setViewers, Dir: specs, Log: cfg.Log})
-	inv.exited = hub.Exited
 	socket := filepath.Join(cfg.RunDir, "recorder.sock")
+	journals := newJournaling(socket, cfg.JournalDir, cfg.JournalInput, cfg.Log)
+	counts := func(id string, attached, watching int) {
+		inv.setViewers(id, attached, watching)
+		journals.viewers(id, attached)
+	}
+	hub := attach.New(attach.Config{Tmux: server, Counts: counts, Recorder: journals, Dir: specs, Log: cfg.Log})
+	inv.exited = func(id string, code, signal *int) {
+		journals.exited(id, code, signal)
+		hub.Exited(id, code, signal)
+	}
 	terms := &terminals{
 		tmux: server, inventory: inv, specs: specs, self: cfg.Self, recorder: socket, log: cfg.Log,
-		locks: newLocks(),
+		locks: newLocks(), journals: journals,
 	}
+	journals.tty, journals.screen = inv.tty, terms.Screen
 	rec := &recorderKeeper{
 		self: cfg.Self, socket: socket, env: recorderEnv(cfg), log: cfg.Log, repipe: terms.repipe,
 	}
@@ -92,6 +108,8 @@ func Run(ctx context.Context, cfg Config) error {
 	tasks.Go(func() error { return server.Serve(ctx) })
 	tasks.Go(func() error { return inv.run(ctx) })
 	tasks.Go(func() error { return rec.run(ctx) })
+	tasks.Go(func() error { return journals.client.Run(ctx) })
+	tasks.Go(func() error { return journals.run(ctx) })
 	tasks.Go(func() error { return serve(ctx, cfg.Listener, handler, hub, cfg.Log) })
 	if err := tasks.Wait(); err != nil && !errors.Is(err, context.Canceled) {
 		return fmt.Errorf("run the runtime: %w", err)

@@ -348,6 +348,13 @@ func (inv *inventory) find(ctx context.Context, id string) (rtapi.Terminal, tmux
 	}
 }
 
+// tty is the path of a terminal's tty, "" when it is not known.
+func (inv *inventory) tty(id string) string {
+	inv.mu.Lock()
+	defer inv.mu.Unlock()
+	return inv.panes[id].TTY
+}
+
 func away(err error) error {
 	return fmt.Errorf("%w: %w", err, &rtapi.Error{
 		Code: "runtime_unreachable", Message: "the tmux server does not answer", Hint: "see the runtime's log; it is tried again by itself",

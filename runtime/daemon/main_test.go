@@ -41,7 +41,14 @@ func TestMain(m *testing.M) {
 			if err != nil {
 				os.Exit(1)
 			}
-			_ = recorder.Run(context.Background(), recorder.Config{Listener: l, Log: slog.New(slog.DiscardHandler)})
+			_ = recorder.Run(context.Background(), recorder.Config{
+				Listener: l, Self: os.Args[0], Env: os.Environ(), Log: slog.New(slog.DiscardHandler),
+			})
+			os.Exit(0)
+		case recorder.WorkerVerb:
+			_ = recorder.RunWorker(context.Background(), recorder.WorkerConfig{
+				Dir: filepath.Join(os.Getenv("CR_DATA_DIR"), "journal"), Enabled: true, Log: slog.New(slog.DiscardHandler),
+			})
 			os.Exit(0)
 		}
 	}
@@ -107,7 +114,7 @@ func (b *bed) serve(t *testing.T) {
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		err := Run(ctx, Config{
-			Listener: l, DataDir: b.data(), RunDir: b.run(), Self: self, HistoryLimit: 3000,
+			Listener: l, DataDir: b.data(), RunDir: b.run(), Self: self, HistoryLimit: 3000, JournalInput: true,
 			Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + b.home, "SHELL=/bin/sh", "LANG=C.UTF-8", "CR_X=y"},
 			Log: slog.New(b.log),
 		})

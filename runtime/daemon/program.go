@@ -151,6 +151,7 @@ func (t *terminals) Input(ctx context.Context, id string, req rtapi.InputRequest
 		return err
 	}
 	defer forget()
+	t.journals.typed(id, req)
 	if _, err := t.tmux.RunOn(ctx, server, list...); err != nil {
 		return internal(ctx, fmt.Errorf("type into terminal %s: %w", id, err))
 	}

@@ -40,6 +40,7 @@ type terminals struct {
 	recorder  string // socket
 	log       *slog.Logger
 	locks     *locks
+	journals  *journaling
 }
 
 // target names the current pane of a terminal, exactly.
@@ -109,7 +110,7 @@ func (t *terminals) fresh(ctx context.Context, id string) (rtapi.Terminal, tmux.
 func (t *terminals) create(ctx context.Context, req rtapi.LaunchRequest) (rtapi.Terminal, error) {
 	id, cols, rows := req.Meta.ID, strconv.Itoa(req.Cols), strconv.Itoa(req.Rows)
 	spec := launch.Spec{Argv: req.Argv, Env: req.Env, CWD: req.Meta.CWD, KeepTmuxEnv: req.KeepTmuxEnv}
-	return t.start(ctx, req.Meta, spec, func(file, meta string) error {
+	return t.start(ctx, req, spec, func(file, meta string) error {
 		_, err := t.tmux.Run(ctx,
 			tmux.Command{
 				"new-session", "-d", "-s", sessionPrefix + id, "-x", cols, "-y", rows, "-c", tmux.EscapeFormat(req.Meta.CWD),
@@ -145,7 +146,7 @@ func (t *terminals) respawn(ctx context.Context, req rtapi.LaunchRequest, pane t
 		return rtapi.Terminal{}, err
 	}
 	spec := launch.Spec{Argv: req.Argv, Env: req.Env, CWD: req.Meta.CWD, KeepTmuxEnv: req.KeepTmuxEnv, Screen: screen}
-	return t.start(ctx, req.Meta, spec, func(file, meta string) error {
+	return t.start(ctx, req, spec, func(file, meta string) error {
 		_, err := t.tmux.RunOn(ctx, server,
 			tmux.Command{
 				"respawn-pane", "-t", pane.ID, "-c", tmux.EscapeFormat(req.Meta.CWD), "--", t.self, "launch", file,
@@ -186,7 +187,8 @@ func (t *terminals) lastScreen(ctx context.Context, pane tmux.Pane, server rtapi
 
 // start writes the launch file, runs list and answers with what then is there. A list whose answer was lost may have
 // run: what tmux knows decides.
-func (t *terminals) start(ctx context.Context, meta rtapi.Meta, spec launch.Spec, list func(file, meta string) error) (rtapi.Terminal, error) {
+func (t *terminals) start(ctx context.Context, req rtapi.LaunchRequest, spec launch.Spec, list func(file, meta string) error) (rtapi.Terminal, error) {
+	meta := req.Meta
 	if err := checkDirectory(meta.CWD); err != nil {
 		return rtapi.Terminal{}, err
 	}
@@ -199,6 +201,12 @@ func (t *terminals) start(ctx context.Context, meta rtapi.Meta, spec launch.Spec
 	if err := launch.Write(file, spec); err != nil {
 		return rtapi.Terminal{}, fmt.Errorf("start terminal %s: %w", meta.ID, err)
 	}
+	if req.NoInputJournal {
+		if err := t.journals.leaveInput(meta.ID); err != nil {
+			return rtapi.Terminal{}, err
+		}
+	}
+	t.journals.started(req)
 	lerr := list(file, string(option))
 	if lerr != nil && !errors.Is(lerr, tmux.ErrDown) {
 		_ = os.Remove(file) // nobody will read it
@@ -240,6 +248,7 @@ func (t *terminals) repipe(ctx context.Context, held []string) error {
 			continue
 		}
 		t.log.Info("terminal piped anew", "id", id)
+		t.journals.missed(id)
 		var refused *tmux.Error
 		if _, err := t.tmux.RunOn(ctx, l.Server, t.pipe(p.ID)); err != nil && !errors.As(err, &refused) {
 			return fmt.Errorf("pipe the terminals to the recorder: %w", err)

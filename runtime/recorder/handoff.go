@@ -8,8 +8,6 @@ import (
 	"net"
 	"os"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // ack is the byte that says that the recorder has the descriptor.
@@ -51,6 +49,11 @@ func handoff(ctx context.Context, socket, name string, file *os.File) error {
 // offer tries once. A descriptor that was sent without an acknowledgement is offered again: a recorder that took both
 // replaces the first by the second.
 func offer(ctx context.Context, socket, name string, file *os.File) error {
+	return give(ctx, socket, handoffVerb+name, file)
+}
+
+// give makes a request that hands over a descriptor.
+func give(ctx context.Context, socket, request string, file *os.File) error {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "unix", socket)
 	if err != nil {
@@ -66,9 +69,8 @@ func offer(ctx context.Context, socket, name string, file *os.File) error {
 			return fmt.Errorf("reach the recorder: %w", err)
 		}
 	}
-	rights := unix.UnixRights(int(file.Fd()))
-	if _, _, err := uc.WriteMsgUnix([]byte(handoffVerb+name+"\n"), rights, nil); err != nil {
-		return fmt.Errorf("send the descriptor: %w", err)
+	if err := send(uc, request, file); err != nil {
+		return err
 	}
 	var answer [1]byte
 	if _, err := io.ReadFull(conn, answer[:]); err != nil || answer[0] != ack {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -19,7 +20,20 @@ import (
 
 const patience = 10 * time.Second
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain makes this test binary the worker that the fd store starts.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == WorkerVerb {
+		cfg := WorkerConfig{
+			Dir: os.Getenv("JOURNALS"), Enabled: true, Segment: 1 << 20, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+		}
+		if err := RunWorker(context.Background(), cfg); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 func deadline(t *testing.T) context.Context {
 	t.Helper()
@@ -38,17 +52,22 @@ func shortDir(t *testing.T) string {
 	return dir
 }
 
-// start runs a recorder on socket until stop is called.
+// start runs a recorder on socket, with journals beside it, until stop is called.
 func start(t *testing.T, socket string) (stop func()) {
 	t.Helper()
 	l, err := net.Listen("unix", socket)
 	if err != nil {
 		t.Fatal(err)
 	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		if err := Run(ctx, Config{Listener: l, Log: slog.New(slog.DiscardHandler)}); err != nil {
+		cfg := Config{Listener: l, Self: self, Env: []string{"JOURNALS=" + journals(socket)}, Log: slog.New(slog.DiscardHandler)}
+		if err := Run(ctx, cfg); err != nil {
 			t.Errorf("Run: %v", err)
 		}
 	})
@@ -57,8 +76,10 @@ func start(t *testing.T, socket string) (stop func()) {
 	return stop
 }
 
+func journals(socket string) string { return filepath.Join(filepath.Dir(socket), "journal") }
+
 // pipe returns what tmux makes for a pane: its own end and the one that its command gets.
-func pipe(t *testing.T) (pane, command *os.File) {
+func pipeOf(t *testing.T) (pane, command *os.File) {
 	t.Helper()
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -72,7 +93,7 @@ func pipe(t *testing.T) (pane, command *os.File) {
 	return pane, command
 }
 
-func held(t *testing.T, socket string) []string {
+func heldBy(t *testing.T, socket string) []string {
 	t.Helper()
 	w, err := Dial(deadline(t), socket)
 	if err != nil {
@@ -90,7 +111,7 @@ func TestEverythingIsDrained(t *testing.T) {
 	stop := start(t, socket)
 	var panes []*os.File
 	for range 10 {
-		pane, command := pipe(t)
+		pane, command := pipeOf(t)
 		if err := handoff(deadline(t), socket, "cr-x", command); err != nil {
 			t.Fatal(err)
 		}
@@ -107,14 +128,14 @@ func TestEverythingIsDrained(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if got := held(t, socket); len(got) != 1 || got[0] != "cr-x" {
+	if got := heldBy(t, socket); len(got) != 1 || got[0] != "cr-x" {
 		t.Errorf("held %q", got)
 	}
 	for _, p := range panes {
 		_ = p.Close()
 	}
 	ended := time.Now().Add(patience)
-	for len(held(t, socket)) > 0 {
+	for len(heldBy(t, socket)) > 0 {
 		if time.Now().After(ended) {
 			t.Fatal("a pipe that has ended is still held")
 		}
@@ -126,36 +147,32 @@ func TestEverythingIsDrained(t *testing.T) {
 // A second reader of the same pipe would take half of its bytes.
 func TestThePipeOfferedTwiceHasOneReader(t *testing.T) {
 	t.Parallel()
-	r := &recorder{log: slog.New(slog.DiscardHandler), pipes: map[*os.File]string{}}
-	r.buffers.New = func() any { return new([bufferSize]byte) }
-	pane, command := pipe(t)
-	var tasks sync.WaitGroup
+	memory, err := newSlots()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer memory.file.Close()
+	s := &store{log: slog.New(slog.DiscardHandler), slots: memory, held: map[int]*held{}}
+	_, command := pipeOf(t)
 	for range 3 {
 		fd, err := unix.FcntlInt(command.Fd(), unix.F_DUPFD_CLOEXEC, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := unix.SetNonblock(fd, true); err != nil {
-			t.Fatal(err)
-		}
-		if err := r.take("cr-x", os.NewFile(uintptr(fd), "dup"), &tasks); err != nil {
+		if err := s.take("cr-x", os.NewFile(uintptr(fd), "dup")); err != nil {
 			t.Fatal(err)
 		}
 	}
-	r.mu.Lock()
-	n := len(r.pipes)
-	r.mu.Unlock()
-	if n != 1 {
-		t.Errorf("%d readers", n)
+	if n := len(s.held); n != 1 {
+		t.Errorf("%d held", n)
 	}
-	_ = pane.Close()
-	tasks.Wait()
+	s.hangUp()
 }
 
 func TestHandoffWaitsForTheRecorder(t *testing.T) {
 	t.Parallel()
 	socket := filepath.Join(shortDir(t), "s")
-	pane, command := pipe(t)
+	pane, command := pipeOf(t)
 	done := make(chan error, 1)
 	go func() { done <- handoff(t.Context(), socket, "cr-x", command) }()
 	if _, err := pane.WriteString("first words, before anybody listens"); err != nil {
@@ -193,7 +210,7 @@ func TestNonsenseIsRefused(t *testing.T) {
 		}
 		_ = conn.Close()
 	}
-	if got := held(t, socket); len(got) != 0 {
+	if got := heldBy(t, socket); len(got) != 0 {
 		t.Errorf("held %q", got)
 	}
 }

@@ -103,8 +103,10 @@ type LaunchRequest struct {
 	Env []string `json:"env,omitempty"`
 	// KeepTmuxEnv leaves TMUX and TMUX_PANE in the program's environment (agents need them).
 	KeepTmuxEnv bool `json:"keepTmuxEnv,omitempty"`
-	Cols        int  `json:"cols"` // 0 means 80
-	Rows        int  `json:"rows"` // 0 means 24
+	// NoInputJournal leaves what is typed out of the journal, also after later starts.
+	NoInputJournal bool `json:"noInputJournal,omitempty"`
+	Cols           int  `json:"cols"` // 0 means 80
+	Rows           int  `json:"rows"` // 0 means 24
 }
 
 // SignalRequest is the body of POST /v1/terminals/{id}/signal: the signal goes to the foreground process group of the

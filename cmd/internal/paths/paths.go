@@ -152,6 +152,9 @@ func (p Paths) Log(r Role) string { return filepath.Join(p.LogDir(), string(r)+"
 // Output returns the path of the file that takes what a role prints: only the trace of a crash.
 func (p Paths) Output(r Role) string { return filepath.Join(p.LogDir(), string(r)+".out") }
 
+// Journal returns the directory of the sessions' journals.
+func (p Paths) Journal() string { return filepath.Join(p.Data, "journal") }
+
 // DownMarker returns the path of the file that `corral down` leaves: while it exists nothing is started by itself.
 func (p Paths) DownMarker() string { return filepath.Join(p.Data, "down") }
 

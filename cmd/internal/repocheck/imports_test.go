@@ -48,7 +48,7 @@ var may = map[string][]string{ //nolint:gochecknoglobals // a table
 	"runtime/rtapi":            {},
 	"runtime/rtclient":         {"runtime/rtapi"},
 	"runtime/launch":           {},
-	"runtime/recorder":         {},
+	"runtime/recorder":         {"runtime/internal/journal"},
 	"runtime/daemon":           {"runtime/rtapi", "runtime/launch", "runtime/recorder", "runtime/internal/...", "sessions", "vt"},
 	"runtime/internal/journal": {},
 	"runtime/internal/procfs":  {"runtime/rtapi"},
@@ -162,7 +162,7 @@ var only = []struct { //nolint:gochecknoglobals // a table
 		"sessions/internal/servicetest", "sessions/server",
 	}, "SQL stays in one place"},
 	{"os/exec", []string{
-		"runtime/internal/tmux", "runtime/internal/attach", "runtime/daemon", "sessions/internal/pgcluster", "cmd/internal/spawn",
+		"runtime/internal/tmux", "runtime/internal/attach", "runtime/daemon", "runtime/recorder", "sessions/internal/pgcluster", "cmd/internal/spawn",
 		"migrations/pgtest", "e2e/harness",
 	}, "who starts processes must end them"},
 	{bubbletea, []string{"tui", "tui/...", "tui/internal/tuitest"}, "only the dashboard is one"},

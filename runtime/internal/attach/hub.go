@@ -40,8 +40,27 @@ type Config struct {
 	// Dir is where a big paste lies for the moment that tmux needs to read it, in a file with mode 0600; /tmp when
 	// empty.
 	Dir string
-	Log *slog.Logger
+	// Recorder is told what is typed and shown; may be nil.
+	Recorder Recorder
+	Log      *slog.Logger
 }
+
+// Recorder keeps what happens to terminals.
+type Recorder interface {
+	// Input is told what is about to be written to the terminal id, and returns when that can be.
+	Input(id string, p []byte)
+	// Resized is told the size of a terminal when it has changed.
+	Resized(id string, cols, rows int)
+	// Sequence returns the last sequence of what the terminal id has printed so far, 0 when that is not known.
+	Sequence(ctx context.Context, id string) int64
+}
+
+// unrecorded is a Recorder that keeps nothing.
+type unrecorded struct{}
+
+func (unrecorded) Input(string, []byte)                   {}
+func (unrecorded) Resized(string, int, int)               {}
+func (unrecorded) Sequence(context.Context, string) int64 { return 0 }
 
 // Hub owns all viewers of a node.
 type Hub struct {
@@ -60,6 +79,9 @@ type Hub struct {
 func New(cfg Config) *Hub {
 	if cfg.Dir == "" {
 		cfg.Dir = "/tmp"
+	}
+	if cfg.Recorder == nil {
+		cfg.Recorder = unrecorded{}
 	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
@@ -173,6 +195,7 @@ func (h *Hub) pasteBuffer(ctx context.Context, t *terminal, text []byte) (err er
 	}
 	name := filepath.Base(f.Name())
 	path := strings.ReplaceAll(f.Name(), "#", "##") // the path is a format
+	h.cfg.Recorder.Input(t.id, text)
 	// -d forgets the buffer, -r keeps line feeds, -p brackets if the program asked for it.
 	replies, err := h.cfg.Tmux.Run(ctx,
 		tmux.Command{"load-buffer", "-b", name, path},

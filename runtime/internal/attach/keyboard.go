@@ -43,6 +43,7 @@ type input struct {
 type keyboard struct {
 	bracketed func() bool                                  // whether the program wants pastes between markers
 	buffer    func(ctx context.Context, text []byte) error // pastes a big text through tmux
+	typed     func(p []byte)                               // is told what is about to be typed
 	refused   func(*sessions.Error)                        // tells the viewer what was not done
 	log       *slog.Logger
 	clients   chan *client
@@ -54,6 +55,7 @@ type keyboard struct {
 func newKeyboard(log *slog.Logger) *keyboard {
 	return &keyboard{
 		log:     log,
+		typed:   func([]byte) {},
 		clients: make(chan *client),
 		answers: make(chan []byte, 16),
 		inputs:  make(chan input, 1),
@@ -105,12 +107,12 @@ func (k *keyboard) run(ctx context.Context) {
 		case p := <-answers:
 			k.write(c, p)
 		case <-patience.C:
-			k.write(c, tail)
+			k.press(c, tail)
 			tail = nil
 		case in := <-inputs:
 			patience.Stop()
 			if in.paste {
-				k.write(c, tail)
+				k.press(c, tail)
 				tail = nil
 				k.paste(ctx, c, in.bytes)
 				continue
@@ -178,6 +180,14 @@ func (k *keyboard) gather(ctx context.Context, c *client, piece, token []byte) [
 func (k *keyboard) paced(ctx context.Context, c *client, p []byte) {
 	if k.unread+len(p) > maxUnread {
 		k.settle(ctx, c)
+	}
+	k.press(c, p)
+}
+
+// press writes what a viewer has sent, which is recorded before.
+func (k *keyboard) press(c *client, p []byte) {
+	if len(p) > 0 {
+		k.typed(p)
 	}
 	k.write(c, p)
 }

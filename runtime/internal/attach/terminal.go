@@ -28,6 +28,7 @@ var errGone = errors.New("no such terminal")
 type terminal struct {
 	id     string
 	tmux   Tmux
+	record Recorder
 	counts func(id string, attached, watching int)
 
 	geometry chan struct{} // a lock that one can stop waiting for
@@ -43,7 +44,7 @@ type terminal struct {
 
 func newTerminal(id string, cfg Config) *terminal {
 	return &terminal{
-		id: id, tmux: cfg.Tmux, counts: cfg.Counts,
+		id: id, tmux: cfg.Tmux, record: cfg.Recorder, counts: cfg.Counts,
 		geometry: make(chan struct{}, 1),
 		viewers:  make(map[*viewer]struct{}),
 	}
@@ -190,6 +191,7 @@ func (t *terminal) announceSize(cols, rows int) {
 		v.sizeChanged(cols, rows, v == owner)
 	}
 	if resized {
+		t.record.Resized(t.id, cols, rows)
 		for _, v := range viewers {
 			v.resizePTY(cols, rows)
 		}

@@ -92,6 +92,7 @@ func (v *viewer) enter(t *terminal, log *slog.Logger) {
 	v.keyboard = newKeyboard(v.log)
 	v.keyboard.bracketed = v.stream.bracketedPaste
 	v.keyboard.refused = v.refuse
+	v.keyboard.typed = func(p []byte) { v.hub.cfg.Recorder.Input(t.id, p) }
 	v.keyboard.buffer = func(ctx context.Context, text []byte) error { return v.hub.pasteBuffer(ctx, t, text) }
 	v.stream.reply = v.keyboard.answer
 }

@@ -188,7 +188,7 @@ func TestAnAbandonedCommandLeavesTheConnectionInStep(t *testing.T) {
 func TestListingMustBeWholeAndOfThisServer(t *testing.T) {
 	t.Parallel()
 	line := func(pid, session, pane string) string {
-		return strings.Join([]string{pid, session, pane, "5", "80", "24", "1700000000", "1", "", "9", "1700000001", "1", "{\ttab}"}, "\t")
+		return strings.Join([]string{pid, session, pane, "5", "80", "24", "1700000000", "1", "", "9", "1700000001", "1", "/dev/pts/3", "{\ttab}"}, "\t")
 	}
 	panes, err := parseListing([]string{line("7", "cr-a", "%12"), line("7", "cr-a", "%9"), line("7", "hub", "%0")}, 7)
 	if err != nil {

@@ -30,6 +30,7 @@ type Pane struct {
 	Signal    *int
 	DeadAt    time.Time
 	Piped     bool   // its output goes to a pipe
+	TTY       string // path of its terminal
 	Meta      string // value of MetaOption
 }
 
@@ -47,7 +48,7 @@ type Listing struct {
 func listFields() []string {
 	return []string{
 		"pid", "session_name", "pane_id", "pane_pid", "window_width", "window_height", "session_created", "pane_dead",
-		"pane_dead_status", "pane_dead_signal", "pane_dead_time", "pane_pipe", MetaOption,
+		"pane_dead_status", "pane_dead_signal", "pane_dead_time", "pane_pipe", "pane_tty", MetaOption,
 	}
 }
 
@@ -127,7 +128,8 @@ func parsePane(text string) (p Pane, serverPID int, err error) {
 		Status:    optional(f[8]),
 		Signal:    signalNumber(f[9]),
 		Piped:     f[11] == "1",
-		Meta:      f[12],
+		TTY:       f[12],
+		Meta:      f[13],
 	}
 	if at := optional(f[10]); at != nil && *at > 0 {
 		p.DeadAt = time.Unix(int64(*at), 0).UTC()
