@@ -17,8 +17,10 @@ type CreateRequest struct {
 	Args           []string `json:"args,omitempty"`
 	ConversationID string   `json:"conversationId,omitempty"`
 	Env            []string `json:"env,omitempty"` // K=V; kept in a 0600 file, never stored in the database
-	Cols           int      `json:"cols,omitempty"`
-	Rows           int      `json:"rows,omitempty"`
+	// NoInputJournal leaves what is typed out of the session's journal, also after restarts.
+	NoInputJournal bool `json:"noInputJournal,omitempty"`
+	Cols           int  `json:"cols,omitempty"`
+	Rows           int  `json:"rows,omitempty"`
 }
 
 // UpdateRequest is the body of PATCH /v1/sessions/{id}; nil leaves a field alone.

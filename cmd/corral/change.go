@@ -64,12 +64,16 @@ func (p *program) renameCommand() *cobra.Command {
 }
 
 func (p *program) rmCommand() *cobra.Command {
-	var force bool
+	var force, keepJournal bool
 	cmd := &cobra.Command{
-		Use: "rm ID", Short: "remove an ended session, with its screen and history", Args: arguments(1, 1),
+		Use: "rm ID", Short: "remove an ended session, with its screen, history and journal", Args: arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withSession(cmd.Context(), args[0], func(ctx context.Context, client *sessionclient.Client, s sessions.Session) error {
-				if err := client.Remove(ctx, s.ID, force); err != nil {
+				remove := client.Remove
+				if keepJournal {
+					remove = client.RemoveKeepingJournal
+				}
+				if err := remove(ctx, s.ID, force); err != nil {
 					return err
 				}
 				return p.say(map[string]any{"id": s.ID, "removed": true}, "%s  %s removed", s.ID.Short(), sessions.CleanTitle(s.Title))
@@ -77,6 +81,7 @@ func (p *program) rmCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "also when it is alive: kill its program")
+	cmd.Flags().BoolVar(&keepJournal, "keep-journal", false, "leave its journal in the data directory")
 	return cmd
 }
 

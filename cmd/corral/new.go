@@ -34,6 +34,7 @@ func (p *program) newCommand() *cobra.Command {
 	f.StringVar(&r.CWD, "cwd", "", "working directory (default: this one)")
 	f.StringVar(&r.Project, "project", "", "project, to group sessions by")
 	f.StringVar(&r.ConversationID, "conversation", "", "conversation to go on with (claude)")
+	f.BoolVar(&r.NoInputJournal, "no-input-journal", false, "keep nothing of what is typed in the journal")
 	f.StringArrayVar(&r.Env, "env", nil, "K=V for the program; may be given several times")
 	return cmd
 }

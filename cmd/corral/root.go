@@ -78,7 +78,7 @@ func (p *program) command() *cobra.Command {
 	root.AddCommand(
 		p.newCommand(), p.lsCommand(), p.showCommand(), p.attachCommand(), p.sendCommand(), p.screenCommand(),
 		p.historyCommand(), p.restartCommand(), p.stopCommand(), p.closeCommand(), p.rmCommand(), p.renameCommand(),
-		p.eventsCommand(), p.waitCommand(), p.statusCommand(), p.upCommand(), p.downCommand(), p.versionCommand(),
+		p.eventsCommand(), p.journalCommand(), p.waitCommand(), p.statusCommand(), p.upCommand(), p.downCommand(), p.versionCommand(),
 		p.serverCommand(), p.runtimeCommand(), p.recorderCommand(), p.workerCommand(),
 	)
 	return root

@@ -96,7 +96,7 @@ func Run(ctx context.Context, cfg Config) error {
 
 	status := rtapi.Status{PID: os.Getpid(), Incarnation: rand.Text(), StartedAt: time.Now().UTC()}
 	handler := httpapi.New(httpapi.Config{
-		Terminals: terms, Reader: terms, Inventory: inv, Streams: hub, Shutdown: shutdown, Log: cfg.Log,
+		Terminals: terms, Reader: terms, Inventory: inv, Streams: hub, Journals: journals, Shutdown: shutdown, Log: cfg.Log,
 		Status: func() rtapi.Status {
 			st := status
 			st.Tmux, st.RecorderPID = server.Status(), rec.pid()

@@ -188,8 +188,24 @@ func (j *journaling) viewers(id string, attached int) {
 	}
 }
 
-// remove forgets a session's journal.
-func (j *journaling) remove(ctx context.Context, id string) error {
+// Read yields the records of a session.
+func (j *journaling) Read(ctx context.Context, id string, q journal.Query, follow bool, yield func(*journal.Record) error) error {
+	dir := filepath.Join(j.dir, id)
+	if !validID(id) {
+		return nil // nothing has such an id
+	}
+	if follow {
+		return journal.Follow(ctx, dir, q, yield)
+	}
+	torn, err := journal.Read(dir, q, yield)
+	if torn > 0 {
+		j.log.Info("lines that are no records", "id", id, "count", torn)
+	}
+	return err
+}
+
+// Remove forgets a session's journal.
+func (j *journaling) Remove(ctx context.Context, id string) error {
 	if !validID(id) {
 		return &rtapi.Error{Code: "invalid", Message: fmt.Sprintf("%q is no id of a terminal", id)}
 	}

@@ -87,12 +87,18 @@ func (c *Client) serve(ctx context.Context) error {
 		return err
 	}
 	_ = theirs.Close() // closed again above; the end of the recorder's must be seen
+	buf := make([]byte, maxMessage)
+	// What is written before a worker knows the socket might be read after the echo.
+	_ = conn.SetReadDeadline(time.Now().Add(requestTimeout)) // an error shows when reading
+	if _, err := conn.Read(buf); err != nil {
+		return fmt.Errorf("wait for the recorder's worker: %w", err)
+	}
+	_ = conn.SetReadDeadline(time.Time{}) // likewise
 	if err := c.join(conn); err != nil {
 		return err
 	}
 	defer c.part(conn)
 	defer context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })()
-	buf := make([]byte, maxMessage)
 	for {
 		n, err := conn.Read(buf)
 		if err != nil {

@@ -34,8 +34,9 @@ type op struct {
 	id     string
 	record *journal.Record
 	data   []byte // becomes the record's payload, if it is not nil
-	slot   int    // is told the sequence and the length of data
-	noted  bool   // whether there is a slot
+	slot   int    // is told what is about to be appended
+	noted  bool   // the slot is a pipe's: the sequence and the length of data
+	number int64  // the slot is a client's: this number of its message and the sequence; 0 when it is not
 	remove bool   // the whole journal, instead
 	done   chan struct{}
 }
@@ -260,6 +261,11 @@ func (d *disk) put(o op) error {
 			return err
 		}
 		d.open[o.id] = w
+	}
+	if o.number > 0 {
+		if err := d.slots.set(o.slot, o.number, w.Last()+1); err != nil {
+			return err
+		}
 	}
 	if o.noted {
 		if err := d.slots.set(o.slot, w.Last()+1, int64(len(o.data))); err != nil {

@@ -18,7 +18,9 @@ type client struct {
 	file *os.File
 	raw  syscall.RawConn
 	last int64 // number of the last message dealt with; guarded by worker.mu
-	over bool  // its other end is closed; guarded by worker.mu
+	// The worker before this one was appending the record of message doubt, as sequence; 0 when it was not.
+	doubt, sequence int64
+	over            bool // its other end is closed; guarded by worker.mu
 }
 
 // addClient returns what reads a client.
@@ -30,12 +32,17 @@ func (w *worker) addClient(slot int, file *os.File) func() {
 		return func() { w.gone(slot) }
 	}
 	c := &client{slot: slot, file: file, raw: raw}
-	if c.last, _, err = w.slots.get(slot); err != nil {
+	if c.last, c.sequence, err = w.slots.get(slot); err != nil {
 		w.log.Error("slot unreadable", "err", err)
+	}
+	if c.sequence > 0 {
+		c.doubt = c.last
+		c.last--
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.clients[slot] = c
+	c.tell(message{Op: opHello})
 	if w.warning != "" {
 		c.tell(message{Op: opWarning, Text: w.warning})
 	}
@@ -72,9 +79,11 @@ func (w *worker) emptyClientLocked(c *client) {
 			if err := json.Unmarshal(w.letter[:n], &m); err != nil {
 				w.log.Warn("message not understood", "err", err)
 			} else if m.N > c.last {
-				w.dealLocked(c, m)
+				if m.N != c.doubt || w.disk.last(m.ID) < c.sequence {
+					w.dealLocked(c, m)
+				}
 				c.last = m.N
-				_ = w.slots.set(c.slot, m.N, 0) // a message dealt with twice would be the only harm
+				_ = w.slots.set(c.slot, m.N, 0) // memory
 			}
 			take(int(fd), w.letter[:1]) // what is not read of a message goes with it
 		}
@@ -88,14 +97,16 @@ func (w *worker) dealLocked(c *client, m message) {
 		return
 	}
 	switch {
+	case m.Op == opAppend && m.Record != nil && w.removed[m.ID] && m.Record.Kind != journal.Start:
 	case m.Op == opAppend && m.Record != nil:
+		delete(w.removed, m.ID)
 		switch m.Record.Kind {
 		case journal.Exit:
 			w.outputOf(m.ID)
 		case journal.Resize, journal.Gap:
 			w.noticedLocked(m.ID, 1)
 		}
-		w.appendLocked(op{id: m.ID, record: m.Record})
+		w.appendLocked(op{id: m.ID, record: m.Record, slot: c.slot, number: m.N})
 	case m.Op == opSequence:
 		w.outputOf(m.ID)
 		m.Sequence = w.disk.last(m.ID)
@@ -105,6 +116,12 @@ func (w *worker) dealLocked(c *client, m message) {
 			a.timer.Stop()
 			delete(w.sessions, m.ID)
 		}
+		for _, p := range w.pipes {
+			if p.id == m.ID {
+				p.id = "" // its last words are not kept
+			}
+		}
+		w.removed[m.ID] = true
 		w.disk.append(op{id: m.ID, remove: true})
 		c.tell(m)
 	}

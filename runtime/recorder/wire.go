@@ -44,7 +44,8 @@ type slots struct{ file *os.File }
 const slotSize = 16
 
 // get returns the two numbers of a slot. Of a pipe: the sequence that is given to what is about to be taken, and how
-// many bytes that is, 0 when nothing is. Of a client: the number of the last message that was dealt with.
+// many bytes that is, 0 when nothing is. Of a client: the number of the last message that was dealt
+// with, and 0, or of the one that is being dealt with, and the sequence that its record gets.
 func (s slots) get(n int) (a, b int64, err error) {
 	var p [slotSize]byte
 	if _, err := s.file.ReadAt(p[:], int64(n)*slotSize); err != nil {
@@ -91,6 +92,7 @@ const (
 	opAppend   = "append"   // Record to the journal of ID
 	opSequence = "sequence" // which is the last sequence of ID? answered with Sequence
 	opRemove   = "remove"   // the journal of ID; answered
+	opHello    = "hello"    // from now on this socket is emptied before any pipe is
 	opSnapshot = "snapshot" // the screen of ID is worth one
 	opWarning  = "warning"  // what is wrong, "" when nothing is any more
 )

@@ -50,7 +50,7 @@ func work(ctx context.Context, cfg WorkerConfig, control *net.UnixConn, memory s
 	defer cancel()
 	w := &worker{
 		cfg: cfg, log: cfg.Log, control: control, slots: memory, buf: make([]byte, bufferSize), letter: make([]byte, maxMessage),
-		pipes: map[int]*pipe{}, clients: map[int]*client{}, sessions: map[string]*activity{},
+		pipes: map[int]*pipe{}, clients: map[int]*client{}, sessions: map[string]*activity{}, removed: map[string]bool{},
 	}
 	w.disk = newDisk(cfg, memory, w.warn)
 	var disk sync.WaitGroup
@@ -105,6 +105,7 @@ type worker struct {
 	pipes    map[int]*pipe
 	clients  map[int]*client
 	sessions map[string]*activity
+	removed  map[string]bool // journals that were removed: what is still to come for them is dropped
 	ended    bool
 	warning  string // the present one
 }

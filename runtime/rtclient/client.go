@@ -118,6 +118,20 @@ func (c *Client) History(ctx context.Context, id string, r HistoryRange) (rtapi.
 	return h, c.call(ctx, http.MethodGet, terminal(id, "history")+"?"+q.Encode(), nil, &h)
 }
 
+// Journal opens the records of id, a line of JSON each, for the query of the sessions API. The caller closes it.
+func (c *Client) Journal(ctx context.Context, id, rawQuery string) (io.ReadCloser, error) {
+	answer, err := c.send(ctx, http.MethodGet, terminal(id, "journal")+"?"+rawQuery, nil)
+	if err != nil {
+		return nil, err
+	}
+	return answer.Body, nil
+}
+
+// RemoveJournal removes the records of id.
+func (c *Client) RemoveJournal(ctx context.Context, id string) error {
+	return c.call(ctx, http.MethodDelete, terminal(id, "journal"), nil, nil)
+}
+
 // Shutdown asks the runtime to end; tmux, recorder and all terminals live on.
 func (c *Client) Shutdown(ctx context.Context) error {
 	return c.call(ctx, http.MethodPost, "/v1/shutdown", nil, nil)

@@ -37,6 +37,7 @@ func Run(ctx context.Context, cfg Config) error {
 	defer stop()
 	api := httpapi.New(life, httpapi.Config{
 		Service: r.service, Board: r.board, DialStream: r.runtime.DialStream,
+		Journal: r.runtime.Journal, RemoveJournal: r.runtime.RemoveJournal,
 		Home: home(cfg.Home), ReplayLines: cfg.ReplayLines, Log: cfg.Log,
 		Shutdown: func(req sessions.ShutdownRequest) {
 			r.askShutdown(req)

@@ -65,6 +65,7 @@ type Config struct {
 	Reader    Reader
 	Inventory Inventory
 	Streams   Streams
+	Journals  Journals
 	Status    func() rtapi.Status
 	Shutdown  func() // asks the runtime to end, without waiting for it
 	Log       *slog.Logger
@@ -77,22 +78,24 @@ func New(cfg Config) http.Handler {
 	a := api{cfg}
 	mux := http.NewServeMux()
 	for pattern, h := range map[string]func(*http.Request) (any, error){
-		"GET /v1/status":                  a.status,
-		"GET /v1/inventory":               a.inventory,
-		"POST /v1/terminals":              a.create,
-		"POST /v1/terminals/{id}/respawn": a.respawn,
-		"POST /v1/terminals/{id}/signal":  a.signal,
-		"POST /v1/terminals/{id}/input":   a.input,
-		"PATCH /v1/terminals/{id}":        a.setMeta,
-		"DELETE /v1/terminals/{id}":       a.remove,
-		"GET /v1/terminals/{id}/screen":   a.screen,
-		"GET /v1/terminals/{id}/history":  a.history,
-		"POST /v1/shutdown":               a.shutdown,
+		"GET /v1/status":                    a.status,
+		"GET /v1/inventory":                 a.inventory,
+		"POST /v1/terminals":                a.create,
+		"POST /v1/terminals/{id}/respawn":   a.respawn,
+		"POST /v1/terminals/{id}/signal":    a.signal,
+		"POST /v1/terminals/{id}/input":     a.input,
+		"PATCH /v1/terminals/{id}":          a.setMeta,
+		"DELETE /v1/terminals/{id}":         a.remove,
+		"GET /v1/terminals/{id}/screen":     a.screen,
+		"GET /v1/terminals/{id}/history":    a.history,
+		"DELETE /v1/terminals/{id}/journal": a.removeJournal,
+		"POST /v1/shutdown":                 a.shutdown,
 	} {
 		mux.HandleFunc(pattern, a.answer(h))
 	}
 	mux.HandleFunc("GET /v1/events", a.events)
 	mux.HandleFunc("GET /v1/terminals/{id}/stream", a.stream)
+	mux.HandleFunc("GET /v1/terminals/{id}/journal", a.journal)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		a.refuse(w, r, &rtapi.Error{Code: "not_found", Message: "the runtime knows no " + r.Method + " " + r.URL.Path})
 	})

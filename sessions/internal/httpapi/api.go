@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"runtime/debug"
@@ -38,6 +39,9 @@ type Config struct {
 	Board   *service.Board
 	// DialStream opens a viewer's stream at the runtime.
 	DialStream func(ctx context.Context, id, rawQuery string) (*websocket.Conn, error)
+	// Journal opens the records of a session at the runtime, a line of JSON each; RemoveJournal removes them.
+	Journal       func(ctx context.Context, id, rawQuery string) (io.ReadCloser, error)
+	RemoveJournal func(ctx context.Context, id string) error
 	// Shutdown stops the server after the answer; it returns at once.
 	Shutdown func(sessions.ShutdownRequest)
 	// Home is what a leading ~ in a directory means.
@@ -87,6 +91,7 @@ func New(stop context.Context, cfg Config) *API {
 	a.mux.HandleFunc("GET /v1/watch", a.watch)
 	a.mux.HandleFunc("GET /v1/events", a.events)
 	a.mux.HandleFunc("GET /v1/sessions/{id}/stream", a.stream)
+	a.mux.HandleFunc("GET /v1/sessions/{id}/journal", a.journal)
 	a.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		a.fail(w, r, &sessions.Error{
 			Code:    sessions.CodeNotFound,

@@ -44,7 +44,19 @@ func (a *API) remove(ctx context.Context, r *http.Request) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	return http.StatusNoContent, nil, a.cfg.Service.Remove(ctx, id(r), force)
+	keep, err := flag(r.URL.Query(), "keepJournal")
+	if err != nil {
+		return 0, nil, err
+	}
+	if err := a.cfg.Service.Remove(ctx, id(r), force); err != nil {
+		return 0, nil, err
+	}
+	if !keep && a.cfg.RemoveJournal != nil {
+		if err := a.cfg.RemoveJournal(ctx, string(id(r))); err != nil {
+			a.cfg.Log.Warn("journal not removed", "session", id(r), "error", err) // retention takes it
+		}
+	}
+	return http.StatusNoContent, nil, nil
 }
 
 func (a *API) reconnect(ctx context.Context, r *http.Request) (int, any, error) {

@@ -39,7 +39,9 @@ func (s *Service) Create(ctx context.Context, r sessions.CreateRequest) (session
 		return sessions.Session{}, err
 	}
 	how := agent.First(rec.Session, resume)
-	_, err = s.Runtime.Create(ctx, launchRequest(rec, how, r.Env))
+	launch := launchRequest(rec, how, r.Env)
+	launch.NoInputJournal = r.NoInputJournal
+	_, err = s.Runtime.Create(ctx, launch)
 	if err := s.Hooks.after("create.launch"); err != nil {
 		return sessions.Session{}, err
 	}
