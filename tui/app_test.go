@@ -183,7 +183,7 @@ func TestUpdateAndViewMakeNoCalls(t *testing.T) {
 		all = append(all, session(i, fmt.Sprintf("s%d", i), sessions.Detached))
 	}
 	d := with(t, 120, 40, all...)
-	keys := []string{"j", "k", "G", "g", "n", "esc", "r", "esc", "?", "esc", "z", "x", "n", "down", "up", "R", "X", "u", "ctrl+l"}
+	keys := []string{"j", "k", "G", "g", "n", "esc", "r", "esc", "?", "esc", "i", "esc", "z", "x", "n", "x", "y", "down", "up", "R", "X", "u", "ctrl+l"}
 	for i := range 1000 {
 		_, _ = d.app.Update(tuitest.Key(keys[i%len(keys)])) // the command it returns is not run
 		if view := d.app.View(); view != "" {
@@ -625,14 +625,13 @@ func TestBurstOfKeysIsTakenOneByOne(t *testing.T) {
 func TestPasteIsNoRowOfCommands(t *testing.T) {
 	t.Parallel()
 	d := with(t, 80, 24, session(1, "one", sessions.Detached))
-	k := tuitest.Key("q")
-	k.Paste = true
-	d.Update(k)
-	k = tuitest.Key("xyq")
-	k.Paste = true
-	d.Update(k)
-	if d.Quit() || strings.Contains(d.display.Text(), "Stop") {
-		t.Error("a paste was taken for keys")
+	for _, text := range []string{"x", "x1", "?"} {
+		k := tuitest.Key(text)
+		k.Paste = true
+		d.Update(k)
+		if screen := d.display.Text(); strings.Contains(screen, "Stop \"") || strings.Contains(screen, "Keys") {
+			t.Errorf("the paste %q was taken for keys:\n%s", text, screen)
+		}
 	}
 }
 
