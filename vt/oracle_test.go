@@ -91,7 +91,7 @@ func TestScreenAgreesWithTmux(t *testing.T) {
 			if got, want := screen.Frame().Title, "drawn;"+vt.Sanitize(want.title); got != want {
 				t.Errorf("title %q, want %q", got, want)
 			}
-			testSplits(t, drawn, c.cols, c.rows)
+			testSplits(t, drawn, c.cols, c.rows, rounds.N(4, 16, 64))
 		})
 	}
 }
@@ -118,13 +118,13 @@ func (s *tmuxServer) play(t *testing.T, c oracleCase) *tmuxClient {
 	return client
 }
 
-// testSplits checks that a stream means the same however it is cut.
-func testSplits(t *testing.T, data []byte, cols, rows int) {
+// testSplits checks that a stream means the same however it is cut: in two at some offsets, and between all bytes.
+func testSplits(t *testing.T, data []byte, cols, rows, offsets int) {
 	t.Helper()
 	whole := vt.New(cols, rows)
 	whole.Write(data)
 	want := whole.Frame()
-	step := max(1, len(data)/rounds.N(8, 64, len(data)))
+	step := max(1, len(data)/offsets)
 	for at := 1; at < len(data); at += step {
 		s := vt.New(cols, rows)
 		s.Write(data[:at])
