@@ -90,11 +90,19 @@ type Status struct {
 	Server   RoleStatus     `json:"server"`
 	Runtime  RoleStatus     `json:"runtime"`
 	Recorder RoleStatus     `json:"recorder"`
+	Journal  JournalStatus  `json:"journal"`
 	Tmux     TmuxStatus     `json:"tmux"`
 	Database DatabaseStatus `json:"database"`
 	Nodes    []NodeStatus   `json:"nodes"`
 	Sessions map[State]int  `json:"sessions"`
 	Tasks    map[string]int `json:"tasks"`
+}
+
+// JournalStatus is what the record of all sessions takes.
+type JournalStatus struct {
+	Bytes   int64     `json:"bytes"`
+	Oldest  time.Time `json:"oldest,omitzero"`
+	Warning string    `json:"warning,omitempty"` // why nothing is recorded at the moment
 }
 
 // RoleStatus is one role's line in Status.

@@ -110,6 +110,7 @@ func (c *corral) lookAtRuntime(ctx context.Context, st *sessions.Status) {
 	defer runtime.Close()
 	if r, err := runtime.Status(ctx); err == nil {
 		st.Runtime.State, st.Runtime.PID = sessions.Up, r.PID
+		st.Journal = sessions.JournalStatus(r.Journal)
 		node.State = sessions.Up
 		st.Tmux = sessions.TmuxStatus{
 			State: sessions.Down, PID: r.Tmux.Server.PID, Socket: r.Tmux.Socket, Version: r.Tmux.Version,
@@ -182,6 +183,13 @@ func statusRows(st sessions.Status) [][]string {
 		{"recorder", string(st.Recorder.State), pid(st.Recorder.PID), words(st.Recorder.Socket)},
 		{"tmux", string(st.Tmux.State), pid(st.Tmux.PID), words(st.Tmux.Version, st.Tmux.Placement, survives)},
 		{"database", string(st.Database.State), "", words(st.Database.Kind, st.Database.Version, st.Database.Message)},
+	}
+	if j := st.Journal; j.Bytes > 0 || j.Warning != "" {
+		since := ""
+		if !j.Oldest.IsZero() {
+			since = "since " + j.Oldest.Local().Format(time.DateTime)
+		}
+		rows = append(rows, []string{"journal", "", "", words(j.Warning, fmt.Sprintf("%.1f MiB", float64(j.Bytes)/(1<<20)), since)})
 	}
 	for _, n := range st.Nodes {
 		rows = append(rows, []string{"node", string(n.State), "", words(n.Name)})

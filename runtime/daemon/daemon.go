@@ -99,7 +99,7 @@ func Run(ctx context.Context, cfg Config) error {
 		Terminals: terms, Reader: terms, Inventory: inv, Streams: hub, Journals: journals, Shutdown: shutdown, Log: cfg.Log,
 		Status: func() rtapi.Status {
 			st := status
-			st.Tmux, st.RecorderPID = server.Status(), rec.pid()
+			st.Tmux, st.RecorderPID, st.Journal = server.Status(), rec.pid(), journals.usage()
 			return st
 		},
 	})

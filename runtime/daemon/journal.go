@@ -25,6 +25,8 @@ const (
 	snapshotTimeout = 10 * time.Second
 	// sequenceTimeout is how long a new picture waits to know its sequence.
 	sequenceTimeout = 300 * time.Millisecond
+	// usageAge is how old an answer about the journals' size may be.
+	usageAge = 5 * time.Second
 	// noInput is the file in a journal's directory that says that the session's input is not to be kept.
 	noInput = "no-input"
 )
@@ -43,6 +45,8 @@ type journaling struct {
 	mu       sync.Mutex
 	sizes    map[string][2]int // as last recorded; guarded by mu
 	attached map[string]int    // guarded by mu
+	measured time.Time         // guarded by mu
+	used     journal.Usage     // guarded by mu
 }
 
 func newJournaling(socket, dir string, input bool, log *slog.Logger) *journaling {
@@ -217,6 +221,20 @@ func (j *journaling) Remove(ctx context.Context, id string) error {
 		return fmt.Errorf("remove the journal of %s: %w", id, err)
 	}
 	return nil
+}
+
+// usage is what the journals take; it is looked up at most every usageAge.
+func (j *journaling) usage() rtapi.Journal {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if time.Since(j.measured) > usageAge {
+		u, err := journal.Measure(j.dir)
+		if err != nil {
+			j.log.Warn("journals not measured", "err", err)
+		}
+		j.measured, j.used = time.Now(), u
+	}
+	return rtapi.Journal{Bytes: j.used.Bytes, Oldest: j.used.Oldest, Warning: j.client.Warning()}
 }
 
 // wish is told by the recorder that a screen is worth a snapshot.

@@ -160,6 +160,7 @@ func TestALoudProgramIsWhole(t *testing.T) {
 		time.Sleep(100 * time.Millisecond)
 		b.stop()
 		b.serve(t)
+		b.awaitRecorder(t, 0)
 	}
 	b.awaitRecord(t, "seq", journal.Output, func(r journal.Record) bool { return strings.HasSuffix(r.Payload, fmt.Sprintf("\n%d\r\n", n)) })
 	var got, want bytes.Buffer

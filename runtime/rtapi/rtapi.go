@@ -151,6 +151,14 @@ type Status struct {
 	StartedAt   time.Time `json:"startedAt"`
 	Tmux        Tmux      `json:"tmux"`
 	RecorderPID int       `json:"recorderPid"` // 0 while down
+	Journal     Journal   `json:"journal"`
+}
+
+// Journal is how much all sessions' records take.
+type Journal struct {
+	Bytes   int64     `json:"bytes"`
+	Oldest  time.Time `json:"oldest,omitzero"`
+	Warning string    `json:"warning,omitempty"` // why nothing is recorded at the moment
 }
 
 // Tmux describes the private tmux server.

@@ -117,6 +117,7 @@ func (s *Service) Status(ctx context.Context) sessions.Status {
 		return status
 	}
 	status.Runtime.State, status.Runtime.PID = sessions.Up, rt.PID
+	status.Journal = sessions.JournalStatus(rt.Journal)
 	if rt.RecorderPID != 0 {
 		status.Recorder.State, status.Recorder.PID = sessions.Up, rt.RecorderPID
 	}
