@@ -102,7 +102,6 @@ func TestRecorderSeesNoPassword(t *testing.T) {
 	if redacted != int64(len(secret)+1) || typed != "visible\r" {
 		t.Errorf("%d bytes redacted, typed %q", redacted, typed)
 	}
-	term.Hangup()
 }
 
 // TestRecorderForgetsWithTheSession removes one session with its journal, and one without.
