@@ -79,6 +79,7 @@ func (p *program) command() *cobra.Command {
 		p.newCommand(), p.lsCommand(), p.showCommand(), p.attachCommand(), p.sendCommand(), p.screenCommand(),
 		p.historyCommand(), p.restartCommand(), p.stopCommand(), p.closeCommand(), p.rmCommand(), p.renameCommand(),
 		p.eventsCommand(), p.waitCommand(), p.statusCommand(), p.upCommand(), p.downCommand(), p.versionCommand(),
+		p.doctorCommand(), p.logsCommand(),
 		p.serverCommand(), p.runtimeCommand(), p.recorderCommand(),
 	)
 	return root

@@ -45,22 +45,11 @@ type Config struct {
 func Run(ctx context.Context, cfg Config) error {
 	ctx, shutdown := context.WithCancel(ctx)
 	defer shutdown()
-	if cfg.HistoryLimit == 0 {
-		cfg.HistoryLimit = defaultHistory
-	}
 	specs := filepath.Join(cfg.DataDir, "launch")
 	if err := os.MkdirAll(specs, 0o700); err != nil {
 		return fmt.Errorf("start the runtime: %w", err)
 	}
-	server, err := tmux.New(ctx, tmux.Config{
-		Binary:       cfg.TmuxBinary,
-		Socket:       filepath.Join(cfg.RunDir, "tmux.sock"),
-		ConfPath:     filepath.Join(cfg.DataDir, "tmux.conf"),
-		StatePath:    filepath.Join(cfg.DataDir, "tmux.json"),
-		HistoryLimit: cfg.HistoryLimit,
-		Env:          cfg.Env,
-		Log:          cfg.Log,
-	})
+	server, err := tmux.New(ctx, tmuxConfig(cfg))
 	if err != nil {
 		return fmt.Errorf("start the runtime: %w", err)
 	}

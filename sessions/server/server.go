@@ -91,7 +91,7 @@ func newRole(cfg Config) *role {
 	r := &role{
 		cfg:     cfg,
 		owner:   uuid.NewString(),
-		board:   service.NewBoard(cfg.Node, cfg.Database.kind()),
+		board:   service.NewBoard(cfg.Node, cfg.Database.Kind()),
 		runtime: rtclient.New(cfg.RuntimeSocket),
 	}
 	r.db = &database{external: cfg.Database.URL, cluster: cfg.cluster(), board: r.board, log: cfg.Log}

@@ -16,6 +16,8 @@ var may = map[string][]string{ //nolint:gochecknoglobals // a table
 	"cmd/internal/config":    {"sessions"},
 	"cmd/internal/sock":      {},
 	"cmd/internal/spawn":     {"sessions"},
+	"cmd/internal/doctor":    {"sessions"},
+	"cmd/internal/logtail":   {},
 	"cmd/internal/repocheck": {},
 
 	"vt": {},
