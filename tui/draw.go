@@ -240,8 +240,10 @@ func (a *App) hints() []status.Hint {
 	}
 	situation := a.situation()
 	var hints []status.Hint
-	for _, action := range []keys.Action{keys.StartUp, keys.Enter, keys.Create, keys.Restart, keys.Stop, keys.Remove,
-		keys.Details, keys.Zoom, keys.Help, keys.Quit} {
+	for _, action := range []keys.Action{
+		keys.StartUp, keys.Enter, keys.Create, keys.Restart, keys.Stop, keys.Remove,
+		keys.Details, keys.Zoom, keys.Help, keys.Quit,
+	} {
 		if keys.Reason(action, situation) != "" {
 			continue
 		}

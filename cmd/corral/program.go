@@ -18,6 +18,7 @@ import (
 	"corral/cmd/internal/spawn"
 	"corral/sessions"
 	"corral/sessions/sessionclient"
+	"corral/tui"
 )
 
 const (
@@ -142,6 +143,7 @@ func (c *corral) ensure(ctx context.Context) error {
 	case c.down():
 		return &sessions.Error{
 			Code: sessions.CodeUnreachable, Message: "this Corral was stopped by corral down", Hint: "start it again with: corral up",
+			Cause: tui.ErrDown,
 		}
 	case !c.config.Autostart:
 		return &sessions.Error{
