@@ -103,8 +103,8 @@ func TestLogs(t *testing.T) {
 		step{args("logs", "server", "-n", "-3"), 2, "", `0 or more`},
 		step{args("logs", "server"), 3, "", `has no log yet`},
 		step{args("up"), 0, `server`, ""},
-		step{args("logs", "server", "-n", "1000"), 0, `INFO  started .*version=`, ""},
-		step{args("logs", "runtime"), 0, `INFO  started`, ""},
+		step{args("logs", "server", "-n", "1000"), 0, `INFO started .*version=`, ""},
+		step{args("logs", "runtime"), 0, `INFO started`, ""},
 		step{args("logs", "recorder", "--json"), 0, `"msg":"started"`, ""},
 	)
 	if out := c.OK("logs", "server", "-n", "1"); strings.Count(out, "\n") != 1 {
