@@ -61,6 +61,8 @@ var may = map[string][]string{ //nolint:gochecknoglobals // a table
 	"migrations/pgtest": {"migrations"},
 	"e2e":               {},
 	"e2e/harness":       {"sessions", "vt", "e2e/rounds"},
+	"e2e/proof":         {},
+	"e2e/proof/report":  {"e2e/proof"},
 	"e2e/rounds":        {},
 }
 

@@ -27,7 +27,7 @@ var calls = []struct { //nolint:gochecknoglobals // a table
 	},
 	{"syscall", []string{"Getenv", "Environ", "Setenv"}, nil, "cmd/internal/paths alone reads the environment"},
 	{"time", []string{"Sleep"}, []string{"e2e/harness"}, "wait for an event instead"},
-	{"os", []string{"Exit"}, []string{"cmd/corral"}, "only main ends the process"},
+	{"os", []string{"Exit"}, []string{"cmd/corral", "e2e/proof/report"}, "only main ends the process"},
 	{"fmt", []string{"Print", "Printf", "Println"}, nil, "standard output is handed in"},
 	{"signal", []string{"Ignore"}, nil, "an ignored signal is inherited by tmux and every shell in it; catch it instead"},
 	{"syscall", []string{"Umask"}, nil, "it is inherited by tmux and every shell in it; give the mode instead"},
