@@ -56,6 +56,10 @@ FUZZTIME ?= 20s
 fuzz: ## every fuzz target for FUZZTIME (20s)
 	@GO="$(GO)" FUZZTIME=$(FUZZTIME) scripts/fuzz
 
+.PHONY: screen
+screen: test-deps ## draw the README's screen anew, from a real dashboard
+	@GO="$(GO)" scripts/screen
+
 .PHONY: lint
 lint: ## vet, staticcheck, formatting
 	$(GO) vet ./...

@@ -123,8 +123,9 @@ type DatabaseStatus struct {
 
 // NodeStatus is one machine that runs sessions.
 type NodeStatus struct {
-	Name  string    `json:"name"`
-	State RoleState `json:"state"`
+	Name    string    `json:"name"`
+	State   RoleState `json:"state"`
+	Message string    `json:"message,omitempty"` // why it is OFFLINE, where that is known and waiting does not help
 }
 
 // ChangeType names a line of GET /v1/watch.

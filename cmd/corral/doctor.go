@@ -19,8 +19,6 @@ import (
 	"corral/cmd/internal/paths"
 	"corral/cmd/internal/sock"
 	"corral/runtime/daemon"
-	"corral/runtime/rtapi"
-	"corral/sessions"
 	"corral/sessions/server"
 )
 
@@ -125,17 +123,10 @@ func (c *corral) places(f *doctor.Facts) {
 }
 
 func (c *corral) tmuxFacts(ctx context.Context) doctor.Tmux {
-	found, err := daemon.Inspect(ctx, daemon.Config{
-		DataDir: c.paths.Data, RunDir: c.paths.Run, HistoryLimit: historyLimit(c.config.History.Lines),
-		Env: c.paths.Environ(c.env), Log: slog.New(slog.DiscardHandler),
-	})
-	var e *rtapi.Error
-	if errors.As(err, &e) {
-		err = &sessions.Error{Code: sessions.Code(e.Code), Message: e.Message, Hint: e.Hint, Cause: err}
-	}
+	found, err := daemon.Inspect(ctx, c.runtimeConfig(nil, slog.New(slog.DiscardHandler)))
 	return doctor.Tmux{
 		Binary: found.Binary, Version: found.Version, PID: found.PID, Wrong: found.Wrong, Placement: found.Placement,
-		SurvivesLogout: found.SurvivesLogout, CanLinger: found.CanLinger, Err: err,
+		SurvivesLogout: found.SurvivesLogout, CanLinger: found.CanLinger, Err: fromRuntime(err),
 	}
 }
 

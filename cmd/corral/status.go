@@ -184,7 +184,7 @@ func statusRows(st sessions.Status) [][]string {
 		{"database", string(st.Database.State), "", words(st.Database.Kind, st.Database.Version, st.Database.Message)},
 	}
 	for _, n := range st.Nodes {
-		rows = append(rows, []string{"node", string(n.State), "", words(n.Name)})
+		rows = append(rows, []string{"node", string(n.State), "", words(n.Name, n.Message)})
 	}
 	if len(counts) > 0 {
 		rows = append(rows, []string{"sessions", "", "", strings.Join(counts, ", ")})

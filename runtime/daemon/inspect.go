@@ -16,6 +16,12 @@ func Inspect(ctx context.Context, cfg Config) (Inspection, error) {
 	return tmux.Inspect(ctx, tmuxConfig(cfg))
 }
 
+// Check returns the error with which Run would refuse at once: there is no tmux that it can work with.
+func Check(ctx context.Context, cfg Config) error {
+	_, err := tmux.New(ctx, tmuxConfig(cfg))
+	return err
+}
+
 func tmuxConfig(cfg Config) tmux.Config {
 	limit := cfg.HistoryLimit
 	if limit == 0 {

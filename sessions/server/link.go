@@ -58,6 +58,7 @@ func (l *link) revive(ctx context.Context, pause *time.Duration) time.Duration {
 	if err := l.start(ctx); err != nil {
 		if ctx.Err() == nil {
 			l.log.Warn("runtime not started", "error", err, "retry", wait)
+			l.board.SetNodeMessage(sessions.CleanLine(err.Error(), 300))
 		}
 		return wait
 	}

@@ -167,12 +167,22 @@ func (b *Board) Viewers(id sessions.ID, attached, watching int) {
 
 // SetNode notes whether the runtime answers.
 func (b *Board) SetNode(state sessions.RoleState) {
+	b.setNode(func(n *sessions.NodeStatus) { n.State, n.Message = state, "" })
+}
+
+// SetNodeMessage notes why the runtime, which does not answer, cannot be started.
+func (b *Board) SetNodeMessage(message string) {
+	b.setNode(func(n *sessions.NodeStatus) { n.State, n.Message = sessions.Offline, message })
+}
+
+func (b *Board) setNode(change func(*sessions.NodeStatus)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.node.State == state {
+	before := b.node
+	change(&b.node)
+	if b.node == before {
 		return
 	}
-	b.node.State = state
 	b.publishLocked(sessions.Change{Type: sessions.ChangeNode, Nodes: []sessions.NodeStatus{b.node}})
 }
 

@@ -183,6 +183,15 @@ func meta(rec store.Record) rtapi.Meta {
 	}
 }
 
+// canStart refuses to begin what the runtime could not finish: it is away, and it is known why it does not come back.
+func (s *Service) canStart() error {
+	node := s.Board.Node()
+	if node.State == sessions.Up || node.Message == "" {
+		return nil
+	}
+	return &sessions.Error{Code: sessions.CodeRuntimeUnreachable, Message: node.Message}
+}
+
 // refusal returns the runtime's own answer in err. Without one nobody knows whether the request took effect: the
 // runtime was not reached, or gave up waiting for tmux.
 func refusal(err error) (*rtapi.Error, bool) {

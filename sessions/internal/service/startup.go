@@ -54,5 +54,5 @@ func starting(node sessions.NodeStatus, database sessions.DatabaseStatus) bool {
 	if database.State != sessions.Up {
 		return database.Message == ""
 	}
-	return node.State != sessions.Up
+	return node.State != sessions.Up && node.Message == ""
 }
