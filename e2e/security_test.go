@@ -117,7 +117,13 @@ func TestOtherUsersGetNothing(t *testing.T) {
 		return
 	}
 	procs := ourProcesses(t, c)
+	if err := connect(c.Status().Server.Socket); err != nil {
+		t.Fatalf("we ourselves cannot connect, so that nobody's failure proves nothing: %v", err)
+	}
 	asNobody(t, func() {
+		if uid, _, _ := unix.RawSyscall(unix.SYS_GETUID, 0, 0, 0); uid != nobody {
+			t.Errorf("the thread is uid %d", uid)
+		}
 		for path, mode := range all {
 			switch {
 			case mode&fs.ModeSocket != 0:
