@@ -211,7 +211,7 @@ func TestNewUser(t *testing.T) {
 	d.WaitFor("New session", "title")
 	d.Type("mine\r")
 	d.WaitFor("│ mine")
-	d.WaitUntil("the shell shows its prompt", func(s string) bool { return strings.Contains(s, "$ ") })
+	d.WaitUntil("the shell shows its prompt", func(s string) bool { return strings.Contains(s, "$\n") })
 	d.Type("\r")
 	d.Type("echo $((40+2))-live\r")
 	d.WaitFor("42-live")
