@@ -83,7 +83,7 @@ func (c *corral) connect(ctx context.Context) (*sessionclient.Client, error) {
 	if err := c.ensure(ctx); err != nil {
 		return nil, err
 	}
-	client := c.client(nil)
+	client := c.client(c.ensure) // a server that dies while it is waited for is started again
 	return client, c.settle(ctx, client)
 }
 
