@@ -4,13 +4,11 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -174,51 +172,4 @@ func ourProcesses(t *testing.T, c *harness.Corral) []string {
 		dirs = append(dirs, filepath.Join("/proc", pidString(c.PanePID(s.ID))))
 	}
 	return dirs
-}
-
-// TestNewUser is a user who has nothing but an empty home and a login's environment: from the first start of the
-// binary to a session that answers. As root it is another user than ourselves, with a private PostgreSQL of its own.
-func TestNewUser(t *testing.T) {
-	t.Parallel()
-	c := harness.New(t)
-	bin := harness.Bin(t)
-	home := filepath.Join(c.Dir, "fresh")
-	makeDir(t, home, 0o700)
-	cmd := func(args ...string) *exec.Cmd {
-		cmd := exec.Command(bin, args...)
-		cmd.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + home, "SHELL=/bin/bash", "TERM=xterm-256color", "LANG=C.UTF-8"}
-		cmd.Dir = home
-		if os.Getuid() == 0 {
-			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
-		}
-		return cmd
-	}
-	if os.Getuid() == 0 {
-		for _, dir := range []string{filepath.Dir(c.Dir), c.Dir, filepath.Dir(bin)} {
-			if err := os.Chmod(dir, 0o711); err != nil { //nolint:gosec // a way for the user
-				t.Fatal(err)
-			}
-		}
-		if err := errors.Join(os.Chmod(bin, 0o755), os.Chown(home, nobody, nobody)); err != nil { //nolint:gosec // a program
-			t.Fatal(err)
-		}
-	}
-	began := time.Now()
-	d := harness.Open(t, cmd(), 100, 30)
-	d.WaitFor("No sessions yet")
-	shown := time.Since(began)
-	d.Type("n")
-	d.WaitFor("New session", "title")
-	d.Type("mine\r")
-	d.WaitFor("│ mine")
-	d.WaitUntil("the shell shows its prompt", func(s string) bool { return strings.Contains(s, "$\n") })
-	d.Type("\r")
-	d.Type("echo $((40+2))-live\r")
-	d.WaitFor("42-live")
-	t.Logf("the dashboard after %v, a live session after %v", shown.Round(time.Millisecond), time.Since(began).Round(time.Millisecond))
-	d.Type(prefix)
-	quit(c, d, "1 session")
-	if out, err := cmd("down").CombinedOutput(); err != nil {
-		t.Errorf("down: %v: %s", err, out)
-	}
 }

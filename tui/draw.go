@@ -224,6 +224,9 @@ func (a *App) banner() string {
 	}
 	for _, n := range a.nodes {
 		if n.State == sessions.Offline {
+			if why := sessions.CleanLine(n.Message, 120); why != "" {
+				return fmt.Sprintf("%s is offline: %s", sessions.CleanLine(n.Name, 60), why)
+			}
 			return fmt.Sprintf("%s is offline; states are as last known", sessions.CleanLine(n.Name, 60))
 		}
 	}

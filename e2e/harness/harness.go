@@ -325,6 +325,7 @@ func Alive(pid int) bool {
 // nobody else sees. Where the kernel gives none, as in most containers, the test ends here.
 func (c *Corral) InNamespace(script string) {
 	c.T.Helper()
+	Need(c.T, "unshare", "util-linux")
 	if out, err := exec.Command("unshare", "--mount", "true").CombinedOutput(); err != nil {
 		c.T.Skipf("this machine lets us make no mount namespace: %s", out)
 	}
