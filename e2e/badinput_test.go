@@ -44,6 +44,12 @@ func surroundings() []badInput {
 		{"data directory that cannot be made", func(_ *testing.T, c *harness.Corral) {
 			c.Setenv("CR_DATA_DIR", "/proc/corral")
 		}, args("up"), 1, `cannot make /proc/corral`},
+		{"configuration that is a directory", func(_ *testing.T, c *harness.Corral) {
+			c.Setenv("CR_CONFIG", c.Dir)
+		}, args("up"), 2, `configuration file .* cannot be read: is a directory`},
+		{"database that is not there", func(_ *testing.T, c *harness.Corral) {
+			c.Setenv("CR_DATABASE_URL", "postgres://me@/corral?host="+c.Home)
+		}, args("new"), 4, `PostgreSQL does not answer`},
 		{"tmux missing", func(_ *testing.T, c *harness.Corral) {
 			c.Setenv("PATH", "/nowhere")
 		}, args("new"), 4, `tmux is not installed; .*apt-get install tmux`},
@@ -73,6 +79,17 @@ func surroundings() []badInput {
 				t.Fatal(err)
 			}
 		}, args("new"), 4, `was made by PostgreSQL 9, and this machine has \d+.*untouched; apt-get install postgresql-9`},
+	}
+	if root { // everybody else runs PostgreSQL as himself
+		list = append(list, badInput{"directory that the user postgres cannot reach", func(t *testing.T, c *harness.Corral) {
+			t.Helper()
+			makeDir(t, c.Data, 0o700)
+			dir := filepath.Join(c.Dir, "closed", "pg")
+			makeDir(t, filepath.Dir(dir), 0o700)
+			if err := os.WriteFile(filepath.Join(c.Data, "postgres.path"), []byte(dir+"\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}, args("new"), 4, `the user postgres cannot reach .*/pg: .* is closed to it; chmod o\+x`})
 	}
 	return append(list, namespaced()...)
 }

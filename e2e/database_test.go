@@ -176,6 +176,45 @@ func TestExternalDatabaseAway(t *testing.T) {
 	a.after()
 }
 
+// TestServerStartedWithoutItsDatabase kills the server too, while the database is away: the new one has no row to go by,
+// and lists and attaches what the runtime has.
+func TestServerStartedWithoutItsDatabase(t *testing.T) {
+	t.Parallel()
+	c := harness.New(t)
+	link := newLink(t, filepath.Join(c.Dir, "pg"), pgtest.EmptyURL(t))
+	c.Setenv("CR_DATABASE_URL", link.url)
+	made := shells(c, 2)
+	link.cut()
+	c.Kill("server")
+	c.Eventually(harness.Startup, func() error {
+		r := c.Run("ls")
+		if r.Code != 0 || !strings.Contains(r.Stdout, "s0") || !strings.Contains(r.Stdout, "s1") {
+			return fmt.Errorf("ls: exit %d, %s%s", r.Code, r.Stdout, r.Stderr)
+		}
+		return nil
+	})
+	a := c.Dashboard(80, 24, "attach", "s1")
+	a.WaitFor(harness.Prompt)
+	a.Type("echo $((40+2))-attached\r")
+	a.WaitFor("42-attached")
+	a.Type(prefix)
+	a.Exit()
+	for _, verb := range [][]string{args("rename", "s0", "other"), args("new", "--cwd", c.Home)} {
+		play(t, c, badInput{"change", nil, verb, 4, `database|PostgreSQL`})
+	}
+	link.listen()
+	c.Eventually(harness.Startup, func() error {
+		if st := c.Status(); st.Database.State != sessions.Up {
+			return fmt.Errorf("database: %+v", st.Database)
+		}
+		return nil
+	})
+	c.OK("rename", string(made[0].ID), "renamed")
+	if l := c.List(); len(l) != 2 {
+		t.Errorf("%+v", l)
+	}
+}
+
 // link stands between a server and its PostgreSQL, and can be cut.
 type link struct {
 	t      *testing.T
