@@ -177,6 +177,7 @@ func TestBadInput(t *testing.T) {
 		{"unknown kind", nil, args("new", "--kind", "teapot"), 2, `teapot`},
 		{"missing directory", nil, args("new", "--cwd", filepath.Join(c.Dir, "missing")), 2, `missing.*does not exist`},
 		{"file as directory", nil, args("new", "--cwd", file), 2, `is not a directory`},
+		{"directory below a file", nil, args("new", "--cwd", file+"/x"), 2, `cannot be entered: not a directory`},
 		{"command without a program", nil, args("new", "--kind", "command"), 2, `.`},
 		{"environment without a value", nil, args("new", "--env", "X"), 2, `--env wants K=V`},
 		{"environment with a bad name", nil, args("new", "--env", "A B=1"), 2, `.`},
@@ -188,7 +189,7 @@ func TestBadInput(t *testing.T) {
 		t.Run(b.name, func(t *testing.T) { play(t, c, b) })
 	}
 	if os.Getuid() != 0 { // root may enter any directory
-		play(t, c, badInput{"closed directory", nil, args("new", "--cwd", closed), 2, `cannot be entered|permission denied`})
+		play(t, c, badInput{"closed directory", nil, args("new", "--cwd", closed), 2, `cannot be entered: permission denied`})
 	}
 	if l := c.List(); len(l) != 2 {
 		t.Errorf("sessions came of it: %+v", l)

@@ -117,6 +117,8 @@ func (c *corral) places(f *doctor.Facts) {
 	f.Disks = []doctor.Disk{doctor.DiskOf("disk", c.paths.Data)}
 	if c.env.DatabaseURL == "" {
 		f.Sockets = append(f.Sockets, doctor.Socket{Path: c.paths.Postgres.SocketDir, Most: paths.MaxPostgresSocket})
+	}
+	if c.env.DatabaseURL == "" && c.paths.Postgres.RunAs != "" { // else it lies in the data directory
 		f.Disks = append(f.Disks, doctor.DiskOf("database disk", c.paths.Postgres.Dir))
 	}
 	f.Clock = doctor.ClockOf(filepath.Join(c.paths.Data, "tmux.json"), c.paths.Log(paths.Server), c.paths.Log(paths.Runtime))
