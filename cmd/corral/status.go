@@ -84,7 +84,7 @@ func (c *corral) status(ctx context.Context) (sessions.Status, error) {
 
 // look finds out what runs without a server: the locks and the sockets know.
 func (c *corral) look(ctx context.Context) (sessions.Status, error) {
-	st := sessions.Status{Sessions: map[sessions.State]int{}, Tasks: map[string]int{}}
+	st := sessions.Status{Sessions: map[sessions.State]int{}, Tasks: map[sessions.TaskState]int{}}
 	for _, r := range []struct {
 		name paths.Role
 		to   *sessions.RoleStatus

@@ -105,7 +105,7 @@ func (s *Service) Status(ctx context.Context) sessions.Status {
 		Database: s.Board.Database(),
 		Nodes:    []sessions.NodeStatus{s.Board.Node()},
 		Sessions: map[sessions.State]int{},
-		Tasks:    map[string]int{},
+		Tasks:    map[sessions.TaskState]int{},
 	}
 	for _, seen := range s.Board.List() {
 		status.Sessions[seen.State]++
