@@ -110,6 +110,9 @@ func (s *Service) Status(ctx context.Context) sessions.Status {
 	for _, seen := range s.Board.List() {
 		status.Sessions[seen.State]++
 	}
+	for _, t := range s.Board.Tasks() {
+		status.Tasks[t.State]++
+	}
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
 	rt, err := s.Runtime.Status(ctx)
