@@ -34,9 +34,9 @@ func (b backend) Attach(id sessions.ID, o sessions.StreamOptions, h sessions.Str
 	return b.Client.Attach(id, o, h)
 }
 
-// RunTask waits like Create.
+// RunTask waits for a runtime that is still starting.
 func (b backend) RunTask(ctx context.Context, r sessions.CreateTaskRequest) (sessions.Task, error) {
-	if err := b.corral.settle(ctx, b.Client); err != nil {
+	if err := b.corral.settleRuntime(ctx, b.Client); err != nil {
 		return sessions.Task{}, err
 	}
 	return b.Client.RunTask(ctx, r)

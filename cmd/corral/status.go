@@ -189,5 +189,14 @@ func statusRows(st sessions.Status) [][]string {
 	if len(counts) > 0 {
 		rows = append(rows, []string{"sessions", "", "", strings.Join(counts, ", ")})
 	}
+	counts = nil
+	for _, s := range sessions.TaskStates() {
+		if n := st.Tasks[s]; n > 0 {
+			counts = append(counts, fmt.Sprintf("%d %s", n, s))
+		}
+	}
+	if len(counts) > 0 {
+		rows = append(rows, []string{"tasks", "", "", strings.Join(counts, ", ")})
+	}
 	return rows
 }
