@@ -30,6 +30,7 @@ var may = map[string][]string{ //nolint:gochecknoglobals // a table
 	"tui/dialog":                     {"tui/style", "tui/keys", "tui/status", "sessions", "vt"},
 	"tui/sessionlist":                {"tui/style", "tui/keys", "tui/status", "sessions", "vt"},
 	"tui/termpane":                   {"tui/style", "tui/keys", "tui/canvas", "sessions", "vt"},
+	"tui/logview":                    {"tui/style", "tui/keys", "tui/canvas", "sessions", "vt"},
 	"tui/internal/nobackgroundquery": {},
 	"tui/internal/tuitest":           {"tui/...", "sessions", "vt"},
 
