@@ -134,8 +134,8 @@ type logPrinter struct {
 	received int64 // where the next byte that comes lies
 	part     []byte
 	marks    []sessions.LogMark
-	marked   int64 // marks are known of what lies before
-	ctx    context.Context //nolint:containedctx // of print, for Write
+	marked   int64           // marks are known of what lies before
+	ctx      context.Context //nolint:containedctx // of print, for Write
 }
 
 // maxLine is how much of a line is held until its end comes.
