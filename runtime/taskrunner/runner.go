@@ -137,10 +137,18 @@ func run(cfg Config) (int, error) {
 }
 
 func lockTask(dir string) (*os.File, error) {
-	for end := time.Now().Add(lockPatience); ; time.Sleep(lockEvery) { // flock has no event and no deadline
+	end := time.After(lockPatience)
+	again := time.NewTicker(lockEvery) // flock has no event and no deadline
+	defer again.Stop()
+	for {
 		lock, err := taskdir.Lock(dir)
-		if err == nil || !errors.Is(err, taskdir.ErrLocked) || time.Now().After(end) {
+		if !errors.Is(err, taskdir.ErrLocked) {
 			return lock, err
+		}
+		select {
+		case <-again.C:
+		case <-end:
+			return nil, err
 		}
 	}
 }
