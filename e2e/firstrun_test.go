@@ -21,6 +21,7 @@ func newSession(c *harness.Corral, d *harness.Term, title string) sessions.Sessi
 	d.Type("n")
 	d.WaitFor("New session", "title")
 	d.Type(title + "\r")
+	d.WaitGone("New session") // keys typed while it is being made belong to the dialog
 	d.WaitFor(title)
 	var made sessions.Session
 	c.Eventually(harness.Soon, func() error {

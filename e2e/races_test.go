@@ -38,27 +38,19 @@ func TestMainJobServerKilledWhileCreating(t *testing.T) {
 	t.Parallel()
 	c := harness.New(t)
 	c.OK("up")
-	n := rounds.N(4, 10, 40)
-	var wg sync.WaitGroup
-	stop := make(chan struct{})
-	wg.Go(func() {
-		for i := 0; ; i++ {
-			select {
-			case <-stop:
-				return
-			case <-time.After(time.Duration(150+37*i%200) * time.Millisecond):
-			}
+	for i := range rounds.N(4, 10, 40) {
+		// One kill for each create, at another moment of it every time.
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			time.Sleep(time.Duration(37*i%200) * time.Millisecond)
 			if pid := c.Status().Server.PID; pid != 0 {
 				c.KillPID(pid)
 			}
-		}
-	})
-	for i := range n {
+		})
 		// A client that is cut off may fail; what it asked for is then there or not, but never half.
 		_ = c.Run("new", "--title", fmt.Sprintf("k%d", i), "--cwd", c.Home)
+		wg.Wait()
 	}
-	close(stop)
-	wg.Wait()
 	c.OK("up")
 	c.Eventually(90*time.Second, func() error {
 		live := map[string]bool{}

@@ -29,6 +29,7 @@ type display interface {
 	Present(c *canvas.Canvas)
 	Invalidate()
 	StopProcess() error
+	Copy(text []byte)
 }
 
 // App is the root model. Everything in it belongs to the loop.

@@ -252,8 +252,10 @@ func (a *App) hints() []status.Hint {
 		return a.hintsOf(keys.Log, keys.Leave, keys.Search, keys.Next, keys.Filter, keys.Wrap, keys.Goto, keys.Bottom, keys.Zoom, keys.Help)
 	}
 	var hints []status.Hint
-	for _, action := range []keys.Action{keys.StartUp, keys.Enter, keys.ShowLog, keys.Create, keys.Run, keys.Restart, keys.Stop, keys.Remove,
-		keys.Details, keys.Zoom, keys.Help, keys.Quit} {
+	for _, action := range []keys.Action{
+		keys.StartUp, keys.Enter, keys.ShowLog, keys.Create, keys.Run, keys.Restart, keys.Stop, keys.Remove,
+		keys.Details, keys.Zoom, keys.Help, keys.Quit,
+	} {
 		if keys.Reason(action, situation) != "" {
 			continue
 		}

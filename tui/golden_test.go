@@ -102,8 +102,10 @@ func TestGoldenDetails(t *testing.T) {
 			return []sessions.Event{
 				{At: birth, Actor: sessions.ActorUser, To: sessions.Starting, Reason: "created"},
 				{At: birth.Add(time.Second), Actor: sessions.ActorServer, From: sessions.Starting, To: sessions.Detached, Reason: "the program runs"},
-				{At: birth.Add(time.Hour), Actor: sessions.ActorReconciler, From: sessions.Detached, To: sessions.Recoverable,
-					Reason: "the host's tmux server ended", Evidence: "tmux server 4711 does not know it"},
+				{
+					At: birth.Add(time.Hour), Actor: sessions.ActorReconciler, From: sessions.Detached, To: sessions.Recoverable,
+					Reason: "the host's tmux server ended", Evidence: "tmux server 4711 does not know it",
+				},
 			}, nil
 		}}
 		d := open(t, cols, rows, tui.Config{}, b)

@@ -100,6 +100,26 @@ func TestPumpIsBoundedWhileNobodyTakes(t *testing.T) {
 	}
 }
 
+func TestPumpKeepsThePaintersPace(t *testing.T) {
+	t.Parallel()
+	const frames = 20
+	p := newPump()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	began, sent := time.Now(), 0
+	p.paneChanged("id")
+	p.run(ctx, func(tea.Msg) {
+		if sent++; sent == frames {
+			cancel()
+			return
+		}
+		p.paneChanged("id") // a flood: there is always something new
+	})
+	if took := time.Since(began); took < (frames-1)*frameEvery {
+		t.Errorf("%d frames in %v, want one in %v at most", frames, took, frameEvery)
+	}
+}
+
 func TestPumpReportsPanics(t *testing.T) {
 	t.Parallel()
 	p := newPump()

@@ -90,7 +90,8 @@ func (a *App) showTask(t sessions.Task) tea.Cmd {
 	}
 	cmd := a.hide()
 	v := logview.New(logview.Config{
-		ID: t.ID, Source: a.backend.OpenLog(t.ID), Keys: a.keys, Changed: a.pump.paneChanged,
+		ID: t.ID, Source: a.backend.OpenLog(t.ID), Keys: a.keys, Copy: a.display.Copy,
+		Changed: a.pump.paneChanged,
 	}, a.layout.pane.W, a.layout.pane.H)
 	v.SetVisible(true)
 	v.Open()

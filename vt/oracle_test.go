@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -67,33 +68,47 @@ var (
 func TestScreenAgreesWithTmux(t *testing.T) {
 	t.Parallel()
 	server := startTmux(t)
-	for _, c := range oracleCases(t) {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			client := server.play(t, c)
-			live := client.waitFor(t, "live")
-			drawn := client.redraw(t, "drawn")
-			want := client.state(t)
-
-			screen := vt.New(c.cols, c.rows)
-			screen.Write(live)
-			known := redrawDiffers[c.name]
-			if d := differ(screen.Frame(), want); d != "" && known == "" && liveDiffers[c.name] == "" {
-				t.Errorf("live: %s", d)
+	// The time goes into waiting for tmux, so more cases are run at once than there are processors.
+	cases := make(chan oracleCase)
+	var workers sync.WaitGroup
+	for range 6 {
+		workers.Go(func() {
+			for c := range cases {
+				t.Run(c.name, func(t *testing.T) { testAgreement(t, server, c) })
 			}
-			screen.Write(drawn[len(live):])
-			switch d := differ(screen.Frame(), want); {
-			case d != "" && known == "":
-				t.Errorf("after a redraw: %s", d)
-			case d == "" && known != "":
-				t.Errorf("agrees with tmux now, although %s", known)
-			}
-			if got, want := screen.Frame().Title, "drawn;"+vt.Sanitize(want.title); got != want {
-				t.Errorf("title %q, want %q", got, want)
-			}
-			testSplits(t, drawn, c.cols, c.rows)
 		})
 	}
+	for _, c := range oracleCases(t) {
+		cases <- c
+	}
+	close(cases)
+	workers.Wait()
+}
+
+func testAgreement(t *testing.T, server *tmuxServer, c oracleCase) {
+	t.Helper()
+	client := server.play(t, c)
+	live := client.waitFor(t, "live")
+	drawn := client.redraw(t, "drawn")
+	want := client.state(t)
+
+	screen := vt.New(c.cols, c.rows)
+	screen.Write(live)
+	known := redrawDiffers[c.name]
+	if d := differ(screen.Frame(), want); d != "" && known == "" && liveDiffers[c.name] == "" {
+		t.Errorf("live: %s", d)
+	}
+	screen.Write(drawn[len(live):])
+	switch d := differ(screen.Frame(), want); {
+	case d != "" && known == "":
+		t.Errorf("after a redraw: %s", d)
+	case d == "" && known != "":
+		t.Errorf("agrees with tmux now, although %s", known)
+	}
+	if got, want := screen.Frame().Title, "drawn;"+vt.Sanitize(want.title); got != want {
+		t.Errorf("title %q, want %q", got, want)
+	}
+	testSplits(t, drawn, c.cols, c.rows, rounds.N(4, 16, 64))
 }
 
 // play starts a session in which the case's bytes are printed, once a client is attached.
@@ -118,13 +133,13 @@ func (s *tmuxServer) play(t *testing.T, c oracleCase) *tmuxClient {
 	return client
 }
 
-// testSplits checks that a stream means the same however it is cut.
-func testSplits(t *testing.T, data []byte, cols, rows int) {
+// testSplits checks that a stream means the same however it is cut: in two at some offsets, and between all bytes.
+func testSplits(t *testing.T, data []byte, cols, rows, offsets int) {
 	t.Helper()
 	whole := vt.New(cols, rows)
 	whole.Write(data)
 	want := whole.Frame()
-	step := max(1, len(data)/rounds.N(8, 64, len(data)))
+	step := max(1, len(data)/offsets)
 	for at := 1; at < len(data); at += step {
 		s := vt.New(cols, rows)
 		s.Write(data[:at])

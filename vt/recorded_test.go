@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"corral/e2e/rounds"
 	"corral/vt"
 )
 
@@ -56,6 +57,17 @@ func TestRecordedScreens(t *testing.T) {
 		case diff == "" && known:
 			t.Errorf("%s: as tmux now, although %s", c.name, why)
 		}
+	}
+}
+
+// TestSplits cuts what programs print, in full at every offset but in the longest cases.
+func TestSplits(t *testing.T) {
+	t.Parallel()
+	for _, c := range oracleCases(t) {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			testSplits(t, c.data, c.cols, c.rows, rounds.N(8, 64, 4000))
+		})
 	}
 }
 

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/creack/pty"
+
+	"corral/e2e/rounds"
 )
 
 // tmuxTimeout bounds everything that waits for tmux; on a loaded machine a process may take a second to start.
@@ -94,7 +96,7 @@ func (s *tmuxServer) startControl(t *testing.T) {
 	}
 	s.control, s.replies = in, bufio.NewScanner(out)
 	s.replies.Buffer(nil, 1<<20)
-	watchdog := time.AfterFunc(10*tmuxTimeout, func() { cmd.Process.Kill() })
+	watchdog := time.AfterFunc(time.Duration(rounds.N(4, 8, 60))*time.Minute, func() { cmd.Process.Kill() })
 	t.Cleanup(func() {
 		s.command("kill-server").Run()
 		watchdog.Stop()

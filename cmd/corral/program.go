@@ -18,6 +18,7 @@ import (
 	"corral/cmd/internal/spawn"
 	"corral/sessions"
 	"corral/sessions/sessionclient"
+	"corral/tui"
 )
 
 const (
@@ -82,7 +83,7 @@ func (c *corral) connect(ctx context.Context) (*sessionclient.Client, error) {
 	if err := c.ensure(ctx); err != nil {
 		return nil, err
 	}
-	client := c.client(nil)
+	client := c.client(c.ensure) // a server that dies while it is waited for is started again
 	return client, c.settle(ctx, client)
 }
 
@@ -142,6 +143,7 @@ func (c *corral) ensure(ctx context.Context) error {
 	case c.down():
 		return &sessions.Error{
 			Code: sessions.CodeUnreachable, Message: "this Corral was stopped by corral down", Hint: "start it again with: corral up",
+			Cause: tui.ErrDown,
 		}
 	case !c.config.Autostart:
 		return &sessions.Error{

@@ -117,3 +117,27 @@ func (c *Corral) Roles() map[string]int {
 	}
 	return out
 }
+
+// PostgresPIDs returns the processes of this Corral's private PostgreSQL.
+func (c *Corral) PostgresPIDs() []int {
+	b, err := os.ReadFile(filepath.Join(c.Data, "postgres.path"))
+	if err != nil {
+		b = []byte(filepath.Join(c.Data, "postgres"))
+	}
+	pidFile, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(b)), "postmaster.pid"))
+	if err != nil {
+		c.T.Fatal(err)
+	}
+	master, err := strconv.Atoi(strings.SplitN(string(pidFile), "\n", 2)[0])
+	if err != nil {
+		c.T.Fatal(err)
+	}
+	pids := []int{master}
+	children, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", master, master))
+	for _, f := range strings.Fields(string(children)) {
+		if pid, err := strconv.Atoi(f); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}

@@ -68,6 +68,8 @@ const (
 	Goto      Action = "goto"
 	Times     Action = "times"
 	Save      Action = "save"
+	Select    Action = "select"
+	Copy      Action = "copy"
 	Regexp    Action = "regexp"
 	Erase     Action = "erase"
 	EraseAll  Action = "erase-all"
@@ -201,6 +203,8 @@ func table(prefix string) []Binding {
 		{Log, Less, []string{"-"}, "less", "show one line less"},
 		{Log, Goto, []string{":"}, "go to", "go to a line's number, to a part as 50%, or to a time as 15:04"},
 		{Log, Times, []string{"t"}, "times", "show when each line came"},
+		{Log, Select, []string{"v"}, "select", "select lines, or give the selection up; the keys that scroll extend it"},
+		{Log, Copy, []string{"y"}, "copy", "copy the selection, else the match or line at hand, to your clipboard (OSC 52)"},
 		{Log, Save, []string{"s"}, "save", "save the log to a file"},
 		{Log, Zoom, []string{"z"}, "zoom", "give the log the whole terminal, or take it back"},
 		{Log, Help, []string{"?"}, "help", "show every key"},

@@ -50,10 +50,18 @@ func (p *Pane) Draw(c *canvas.Canvas, r canvas.Rect, t *style.Theme, o DrawOptio
 
 // styled returns a row's cells with its matches marked: in reverse, those of the current line also bold and underlined.
 func styled(r row) []vt.Cell {
-	if len(r.hits) == 0 && !r.note {
+	if len(r.hits) == 0 && !r.note && !r.chosen {
 		return r.cells
 	}
 	cells := append([]vt.Cell(nil), r.cells...)
+	if r.chosen {
+		if len(cells) == 0 {
+			cells = append(cells, vt.Cell{Text: " ", Width: 1})
+		}
+		for i := range cells {
+			cells[i].Style.Attr ^= vt.Reverse
+		}
+	}
 	if r.note {
 		for i := range cells {
 			cells[i].Style.Attr |= vt.Faint | vt.Italic
@@ -124,6 +132,9 @@ func (p *picture) says() string {
 	var parts []string
 	if p.doing != "" {
 		parts = append(parts, p.doing+"...")
+	}
+	if p.chosen {
+		parts = append(parts, "y copies what is selected, esc gives up")
 	}
 	if p.pattern != "" || p.filtered != "" && p.pattern == "" {
 		parts = append(parts, p.found())

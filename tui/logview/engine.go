@@ -15,6 +15,8 @@ type engine struct {
 	ctx     context.Context
 	source  Source
 	publish func(*picture)
+	// clipboard hands text to the user's clipboard; it does not block.
+	clipboard func([]byte)
 
 	text    *text
 	visible bool
@@ -34,6 +36,8 @@ type engine struct {
 	short  bool // the last picture lacks lines that were not searched yet
 
 	saving *saving
+
+	selected *selection // nil when nothing is
 
 	fresh   int64 // lines that came since following stopped
 	freshTo int64 // as far as they are counted
@@ -72,8 +76,11 @@ type job interface {
 // progressEvery is how often the picture shows the progress of a job.
 const progressEvery = 60 * time.Millisecond
 
-func newEngine(ctx context.Context, s Source, publish func(*picture)) *engine {
-	return &engine{ctx: ctx, source: s, publish: publish, text: newText(s), follow: true, hit: -1, laid: make(map[int64]laid)}
+func newEngine(ctx context.Context, s Source, publish func(*picture), clipboard func([]byte)) *engine {
+	return &engine{
+		ctx: ctx, source: s, publish: publish, clipboard: clipboard,
+		text: newText(s), follow: true, hit: -1, laid: make(map[int64]laid),
+	}
 }
 
 // run obeys commands and follows the log until ctx ends.
@@ -193,7 +200,7 @@ func (e *engine) learn(n news) {
 	was := e.text.size
 	if n.info.Size < was { // another log by the same name
 		e.text, e.top, e.search, e.filter, e.index = newText(e.source), place{}, nil, nil, lineIndex{}
-		e.follow, e.job, e.marks, e.marksTo, was = true, nil, nil, 0, 0
+		e.follow, e.job, e.selected, e.marks, e.marksTo, was = true, nil, nil, nil, 0, 0
 	}
 	e.text.size, e.text.gap, e.ended = n.info.Size, span{n.info.CutFrom, n.info.CutTo}, n.info.Ended
 	if n.info.Size == was {

@@ -108,6 +108,15 @@ type viewer struct {
 	pane    *Pane
 	w, h    int
 	changed chan struct{}
+
+	mu     sync.Mutex
+	copied string // guarded by mu
+}
+
+func (v *viewer) copy(b []byte) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.copied = string(b)
 }
 
 const patience = 20 * time.Second
@@ -115,7 +124,7 @@ const patience = 20 * time.Second
 func view(t *testing.T, s Source, w, h int) *viewer {
 	t.Helper()
 	v := &viewer{t: t, w: w, h: h, changed: make(chan struct{}, 1)}
-	v.pane = New(Config{ID: "x", Source: s, Keys: keys.New(""), Changed: func(sessions.ID) {
+	v.pane = New(Config{ID: "x", Source: s, Keys: keys.New(""), Copy: v.copy, Changed: func(sessions.ID) {
 		select {
 		case v.changed <- struct{}{}:
 		default:
@@ -433,6 +442,39 @@ func TestSave(t *testing.T) {
 	v.shows("cannot save")
 	v.press("srelative", "enter")
 	v.shows("absolute path")
+}
+
+func TestCopy(t *testing.T) {
+	t.Parallel()
+	v := view(t, newFake(numbered(1, 20)+"\x1b[31mred\x1b[m\ttab\n"), 60, 5)
+	v.shows("red")
+	copied := func(want string) {
+		t.Helper()
+		v.shows("copied")
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		if v.copied != want {
+			t.Errorf("copied %q, want %q", v.copied, want)
+		}
+	}
+	v.press("y")
+	copied("red     tab")
+	v.press("v", "k", "k", "k", "k", "k")
+	v.rows("line 16", "line 17", "line 18", "line 19")
+	v.shows("y copies")
+	v.press("j")
+	v.press("y")
+	v.shows("copied 5 lines")
+	copied("line 17\nline 18\nline 19\nline 20\nred     tab")
+	v.press("v")
+	v.shows("y copies")
+	if v.press("esc"); v.pane.HandleKey(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune{'k'}}) {
+		t.Error("esc gave more than the selection up")
+	}
+	v.press("/line 3", "enter")
+	v.shows("1 of 1")
+	v.press("y")
+	v.shows("copied line 3")
 }
 
 func TestTroubleIsShownAndPasses(t *testing.T) {

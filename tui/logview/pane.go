@@ -27,6 +27,8 @@ type Config struct {
 	ID     sessions.ID
 	Source Source
 	Keys   *keys.Map
+	// Copy hands text to the user's clipboard. It must not block.
+	Copy func([]byte)
 	// Changed is called when a visible pane looks different. It must not block.
 	Changed func(sessions.ID)
 }
@@ -71,7 +73,7 @@ func (p *Pane) Open() {
 	ctx, cancel := context.WithCancel(context.Background())
 	p.cancel = cancel
 	tell := make(chan news)
-	e := newEngine(ctx, p.cfg.Source, p.publish)
+	e := newEngine(ctx, p.cfg.Source, p.publish, p.cfg.Copy)
 	p.ended.Go(func() { listen(ctx, p.cfg.Source, tell) })
 	p.ended.Go(func() { e.run(p.commands, tell) })
 }
@@ -121,6 +123,10 @@ func (p *Pane) HandleKey(k tea.KeyMsg) (done bool) {
 	case keys.None:
 		return false
 	case keys.Leave:
+		if p.picture.Load().chosen {
+			p.tell(func(e *engine) { e.selected = nil })
+			return false
+		}
 		return true
 	case keys.Search, keys.Filter, keys.Goto, keys.Save:
 		p.ask(action)
@@ -135,6 +141,9 @@ func (p *Pane) HandleKey(k tea.KeyMsg) (done bool) {
 
 // act does what a key asks for.
 func (e *engine) act(a keys.Action) {
+	if e.selected != nil && e.actSelecting(a) {
+		return
+	}
 	switch a {
 	case keys.Down:
 		e.scroll(1)
@@ -171,8 +180,33 @@ func (e *engine) act(a keys.Action) {
 		e.widen(-1)
 	case keys.Times:
 		e.toggleStamps()
+	case keys.Select:
+		e.toggleSelection()
+	case keys.Copy:
+		e.copy()
 	default: // the loop's
 	}
+}
+
+// actSelecting does what a key means while lines are selected, and reports whether it means something else than usual.
+func (e *engine) actSelecting(a keys.Action) bool {
+	switch a {
+	case keys.Down:
+		e.extend(1)
+	case keys.Up:
+		e.extend(-1)
+	case keys.PageDown:
+		e.extend(max(e.h-1, 1))
+	case keys.PageUp:
+		e.extend(-max(e.h-1, 1))
+	case keys.HalfDown:
+		e.extend(max(e.h/2, 1))
+	case keys.HalfUp:
+		e.extend(-max(e.h/2, 1))
+	default:
+		return false
+	}
+	return true
 }
 
 // tell queues a command.

@@ -27,6 +27,7 @@ type picture struct {
 	hits     int64  // matching lines known
 	ordinal  int64  // which of them is current, 0 when unknown
 	counted  bool   // hits are all
+	chosen   bool   // something is selected
 	filtered string
 	context  int
 }
@@ -37,6 +38,7 @@ type row struct {
 	stamp   string // when the line came; "" for all but its first row
 	hits    []columns
 	current bool // of the line that was found last
+	chosen  bool // of the selection
 	note    bool // cells are the viewer's own words
 }
 
@@ -144,6 +146,7 @@ func (e *engine) draw() *picture {
 	} else if e.saving != nil {
 		p.doing = e.saving.doing()
 	}
+	p.chosen = e.selected != nil
 	if m := e.search; m != nil {
 		p.pattern, p.hits, p.counted = m.pattern.Text, m.total, m.complete()
 		if e.hit >= 0 && m.complete() {
@@ -263,12 +266,13 @@ func (e *engine) rows(p *picture) ([]row, error) {
 
 // slice returns at most n rows of a line, from one on.
 func (e *engine) slice(l laid, from, n int) []row {
+	chosen := e.selected.contains(l.line.start)
 	current := e.search != nil && l.line.start == e.hit
 	stamp := e.stampOf(l.line.start)
 	if !e.wrapping {
 		first := min(e.column, len(l.cells))
 		cells := l.cells[first:min(first+e.textWidth(), len(l.cells))]
-		return []row{{cells: cells, stamp: stamp, hits: shift(l.hits, first, first+len(cells)), current: current, note: l.note}}
+		return []row{{cells: cells, stamp: stamp, hits: shift(l.hits, first, first+len(cells)), current: current, chosen: chosen, note: l.note}}
 	}
 	var out []row
 	for i := from; i < len(l.ends) && len(out) < n; i++ {
@@ -277,7 +281,8 @@ func (e *engine) slice(l laid, from, n int) []row {
 			start, stamp = l.ends[i-1], ""
 		}
 		out = append(out, row{
-			cells: l.cells[start:l.ends[i]], stamp: stamp, hits: shift(l.hits, start, l.ends[i]), current: current, note: l.note,
+			cells: l.cells[start:l.ends[i]], stamp: stamp, hits: shift(l.hits, start, l.ends[i]), current: current,
+			chosen: chosen, note: l.note,
 		})
 	}
 	return out

@@ -8,6 +8,9 @@ import (
 // stampLayout has no date and no zone: times are shown in the user's own.
 const stampLayout = "15:04:05.000"
 
+// marksMost bounds what is remembered of times: 8 MiB, enough for an hour and a half of a log that never pauses.
+const marksMost = 256 << 10
+
 // toggleStamps shows when each line came, or hides it.
 func (e *engine) toggleStamps() { e.stamps = !e.stamps }
 
@@ -25,6 +28,12 @@ func (e *engine) loadMarks() error {
 		return err
 	}
 	e.marks, e.marksTo = append(e.marks, more...), e.text.size
+	for len(e.marks) > marksMost { // long logs are told less exactly
+		for i := range len(e.marks) / 2 {
+			e.marks[i] = e.marks[2*i]
+		}
+		e.marks = e.marks[:len(e.marks)/2]
+	}
 	return nil
 }
 

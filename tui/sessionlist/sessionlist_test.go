@@ -91,8 +91,11 @@ func TestMovingStopsAtTheEnds(t *testing.T) {
 		do   func()
 		want sessions.ID
 	}{
-		{func() { p.Move(-1) }, "id-01"}, {func() { p.Move(1) }, "id-02"}, {func() { p.Move(1) }, "id-02"},
-		{p.First, "id-01"}, {p.Last, "id-02"},
+		{func() { p.Move(-1) }, "id-01"},
+		{func() { p.Move(1) }, "id-02"},
+		{func() { p.Move(1) }, "id-02"},
+		{p.First, "id-01"},
+		{p.Last, "id-02"},
 	} {
 		step.do()
 		if s, _ := p.Selected(); s.ID != step.want {
