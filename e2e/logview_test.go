@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"encoding/base64"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -55,6 +56,11 @@ func TestLogView(t *testing.T) {
 		d.WaitFor("5 new lines below; G follows")
 		d.Type("G")
 		d.WaitFor("late 5", "following")
+		d.Type("y")
+		d.WaitFor("copied late 5")
+		if want := "\x1b]52;c;" + base64.StdEncoding.EncodeToString([]byte("late 5")); !strings.Contains(d.Tail(1<<16), want) {
+			t.Error("the terminal was not told what to put into the clipboard")
+		}
 
 		d.Type("/error number\r")
 		d.WaitFor("is nowhere") // the colours lie between
@@ -81,7 +87,7 @@ func TestLogView(t *testing.T) {
 		d.Type("g")
 		d.WaitFor("line 1 of the log", "line 2 of the log")
 		d.Type(":50%\r")
-		d.WaitFor("50%", " of the log")
+		d.WaitFor("line 1805 of the log")
 		d.Type("z")
 		d.WaitGone("Tasks")
 		d.Type("z")
@@ -104,7 +110,10 @@ func TestLogViewCancel(t *testing.T) {
 	t.Parallel()
 	c := harness.New(t)
 	made := runTask(c, "--title", "sleeper", "--", "sh", "-c", "echo begun; sleep 1000")
+	runTask(c, "--title", "later", "--after", string(made.ID), "--", "true")
 	d := c.Dashboard(120, 40)
+	d.WaitFor("later", "QUEUED", "nothing printed yet")
+	d.Type("j")
 	d.WaitFor("sleeper", "begun", "RUNNING")
 	d.Type("x")
 	d.WaitFor("Cancel")
