@@ -97,7 +97,7 @@ func (e *engine) run(commands <-chan command, news <-chan news) {
 		if e.busy() {
 			select {
 			case c := <-commands:
-				c(e)
+				e.obey(c)
 			case n := <-news:
 				e.learn(n)
 			case <-e.ctx.Done():
@@ -109,7 +109,7 @@ func (e *engine) run(commands <-chan command, news <-chan news) {
 		} else {
 			select {
 			case c := <-commands:
-				c(e)
+				e.obey(c)
 			case n := <-news:
 				e.learn(n)
 			case <-e.ctx.Done():
@@ -119,7 +119,7 @@ func (e *engine) run(commands <-chan command, news <-chan news) {
 		for more := true; more; { // a key held down makes one picture, not ten
 			select {
 			case c := <-commands:
-				c(e)
+				e.obey(c)
 				worked = false
 			default:
 				more = false
@@ -131,6 +131,12 @@ func (e *engine) run(commands <-chan command, news <-chan news) {
 		e.shownAt = time.Now()
 		e.publish(e.draw())
 	}
+}
+
+// obey does what the user wants. What could not be read before is tried again.
+func (e *engine) obey(c command) {
+	e.problem = ""
+	c(e)
 }
 
 // busy reports whether there is something to do without being asked.

@@ -487,6 +487,33 @@ func TestTroubleIsShownAndPasses(t *testing.T) {
 	f.err = nil
 	f.mu.Unlock()
 	v.rows("line 9", "line 10")
+
+	f.mu.Lock()
+	f.err, f.ended = errors.New("gone for a moment"), true
+	f.mu.Unlock()
+	v.press("t") // lines are laid out again
+	f.append("line 11\n")
+	v.shows("gone for a moment")
+	f.mu.Lock()
+	f.err = nil
+	f.mu.Unlock()
+	v.press("j") // a key tries again
+	v.shows("line 11")
+}
+
+func TestFloodIsFollowedWithoutLag(t *testing.T) {
+	t.Parallel()
+	f := newFake("")
+	v := view(t, f, 80, 24)
+	for i := range rounds.N(200, 1000, 10_000) {
+		f.append(numbered(50*i+1, 50*i+50))
+	}
+	start := time.Now()
+	f.append("the last one\n")
+	v.shows("the last one")
+	if lag := time.Since(start); rounds.Timing() && lag > 100*time.Millisecond {
+		t.Errorf("the last line came %v late", lag)
+	}
 }
 
 // TestLinesAreTheSameBothWays walks random logs forwards and backwards.
