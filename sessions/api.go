@@ -85,14 +85,14 @@ const (
 
 // Status is the answer of GET /v1/status and the JSON of `corral status --json`.
 type Status struct {
-	Server   RoleStatus     `json:"server"`
-	Runtime  RoleStatus     `json:"runtime"`
-	Recorder RoleStatus     `json:"recorder"`
-	Tmux     TmuxStatus     `json:"tmux"`
-	Database DatabaseStatus `json:"database"`
-	Nodes    []NodeStatus   `json:"nodes"`
-	Sessions map[State]int  `json:"sessions"`
-	Tasks    map[string]int `json:"tasks"`
+	Server   RoleStatus        `json:"server"`
+	Runtime  RoleStatus        `json:"runtime"`
+	Recorder RoleStatus        `json:"recorder"`
+	Tmux     TmuxStatus        `json:"tmux"`
+	Database DatabaseStatus    `json:"database"`
+	Nodes    []NodeStatus      `json:"nodes"`
+	Sessions map[State]int     `json:"sessions"`
+	Tasks    map[TaskState]int `json:"tasks"`
 }
 
 // RoleStatus is one role's line in Status.
@@ -138,6 +138,9 @@ const (
 	ChangeRemoved  ChangeType = "removed"
 	ChangeNode     ChangeType = "node"
 	ChangeDatabase ChangeType = "database"
+	ChangeTask     ChangeType = "task"
+	ChangeTaskGone ChangeType = "taskRemoved"
+	ChangeTasks    ChangeType = "tasks" // all tasks anew: the runtime came back
 	ChangeAlive    ChangeType = "alive" // nothing happened; sent every 15 s so that a dead link is noticed
 )
 
@@ -147,7 +150,9 @@ type Change struct {
 	Type     ChangeType      `json:"type"`
 	Sessions []Session       `json:"sessions,omitempty"` // snapshot
 	Session  *Session        `json:"session,omitempty"`  // session
-	ID       ID              `json:"id,omitempty"`       // removed
+	ID       ID              `json:"id,omitempty"`       // removed, taskRemoved
+	Tasks    []Task          `json:"tasks,omitempty"`    // snapshot, tasks
+	Task     *Task           `json:"task,omitempty"`     // task
 	Nodes    []NodeStatus    `json:"nodes,omitempty"`    // snapshot, node
 	Database *DatabaseStatus `json:"database,omitempty"` // snapshot, database
 }

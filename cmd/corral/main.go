@@ -11,15 +11,27 @@ import (
 
 	"corral/runtime/launch"
 	"corral/runtime/recorder"
+	"corral/runtime/taskrunner"
 )
 
 func main() {
-	// Both run at every start of a session, inside tmux: before anything else is built.
+	// These run at every start of a session, inside tmux: before anything else is built.
 	if len(os.Args) == 3 && os.Args[1] == "launch" {
 		os.Exit(launch.Exec(os.Args[2]))
 	}
 	if len(os.Args) == 4 && os.Args[1] == "handoff" {
 		os.Exit(recorder.Handoff(os.Args[2], os.Args[3]))
 	}
+	if len(os.Args) == 3 && os.Args[1] == "taskrunner" {
+		os.Exit(taskrunner.Run(taskrunner.Config{Dir: os.Args[2], Self: self()}))
+	}
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// self is the path of this binary.
+func self() string {
+	if path, err := os.Executable(); err == nil {
+		return path
+	}
+	return os.Args[0]
 }

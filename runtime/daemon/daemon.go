@@ -16,6 +16,7 @@ import (
 
 	"corral/runtime/internal/attach"
 	"corral/runtime/internal/httpapi"
+	"corral/runtime/internal/task"
 	"corral/runtime/internal/tmux"
 	"corral/runtime/rtapi"
 )
@@ -61,6 +62,14 @@ func Run(ctx context.Context, cfg Config) error {
 		tmux: server, inventory: inv, specs: specs, self: cfg.Self, recorder: socket, log: cfg.Log,
 		locks: newLocks(),
 	}
+	tasks, err := task.New(task.Config{
+		Dir: filepath.Join(cfg.DataDir, "tasks"), Self: cfg.Self,
+		Tmux: taskSessions{server, inv}, Listener: inv, Log: cfg.Log,
+	})
+	if err != nil {
+		return fmt.Errorf("start the runtime: %w", err)
+	}
+	inv.runners = tasks.SetSessions
 	rec := &recorderKeeper{
 		self: cfg.Self, socket: socket, env: recorderEnv(cfg), log: cfg.Log, repipe: terms.repipe,
 	}
@@ -69,7 +78,7 @@ func Run(ctx context.Context, cfg Config) error {
 
 	status := rtapi.Status{PID: os.Getpid(), Incarnation: rand.Text(), StartedAt: time.Now().UTC()}
 	handler := httpapi.New(httpapi.Config{
-		Terminals: terms, Reader: terms, Inventory: inv, Streams: hub, Shutdown: shutdown, Log: cfg.Log,
+		Terminals: terms, Reader: terms, Inventory: inv, Streams: hub, Tasks: tasks, Shutdown: shutdown, Log: cfg.Log,
 		Status: func() rtapi.Status {
 			st := status
 			st.Tmux, st.RecorderPID = server.Status(), rec.pid()
@@ -77,12 +86,13 @@ func Run(ctx context.Context, cfg Config) error {
 		},
 	})
 
-	tasks, ctx := errgroup.WithContext(ctx)
-	tasks.Go(func() error { return server.Serve(ctx) })
-	tasks.Go(func() error { return inv.run(ctx) })
-	tasks.Go(func() error { return rec.run(ctx) })
-	tasks.Go(func() error { return serve(ctx, cfg.Listener, handler, hub, cfg.Log) })
-	if err := tasks.Wait(); err != nil && !errors.Is(err, context.Canceled) {
+	parts, ctx := errgroup.WithContext(ctx)
+	parts.Go(func() error { return server.Serve(ctx) })
+	parts.Go(func() error { return inv.run(ctx) })
+	parts.Go(func() error { return tasks.Run(ctx) })
+	parts.Go(func() error { return rec.run(ctx) })
+	parts.Go(func() error { return serve(ctx, cfg.Listener, handler, hub, cfg.Log) })
+	if err := parts.Wait(); err != nil && !errors.Is(err, context.Canceled) {
 		return fmt.Errorf("run the runtime: %w", err)
 	}
 	return nil

@@ -94,6 +94,14 @@ func (l *link) event(e rtapi.Event) {
 	case rtapi.EventViewers:
 		l.board.Viewers(sessions.ID(e.ID), e.Attached, e.Watching)
 		l.reconciler.Viewers(sessions.ID(e.ID), e.Attached)
+	case rtapi.EventTasks:
+		l.board.SetTasks(e.Tasks)
+	case rtapi.EventTask:
+		if e.Task != nil {
+			l.board.SetTask(*e.Task)
+		}
+	case rtapi.EventTaskGone:
+		l.board.DropTask(sessions.ID(e.ID))
 	case rtapi.EventAlive:
 	}
 }

@@ -36,7 +36,7 @@ func Run(ctx context.Context, cfg Config) error {
 	life, stop := context.WithCancel(ctx)
 	defer stop()
 	api := httpapi.New(life, httpapi.Config{
-		Service: r.service, Board: r.board, DialStream: r.runtime.DialStream,
+		Service: r.service, Board: r.board, DialStream: r.runtime.DialStream, TaskLog: r.runtime.TaskLog,
 		Home: home(cfg.Home), ReplayLines: cfg.ReplayLines, Log: cfg.Log,
 		Shutdown: func(req sessions.ShutdownRequest) {
 			r.askShutdown(req)

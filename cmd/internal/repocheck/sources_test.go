@@ -22,8 +22,8 @@ var calls = []struct { //nolint:gochecknoglobals // a table
 	{
 		"os",
 		[]string{"Getenv", "LookupEnv", "Environ", "ExpandEnv", "Setenv", "Unsetenv", "Clearenv"},
-		[]string{"cmd/internal/paths", "runtime/launch", "e2e/..."},
-		"cmd/internal/paths alone reads the environment, and launch, which makes a program's from it; everybody else is handed what it needs",
+		[]string{"cmd/internal/paths", "runtime/launch", "runtime/taskrunner", "e2e/..."},
+		"cmd/internal/paths alone reads the environment, and launch with the runner before it, which make a program's from it; everybody else is handed what it needs",
 	},
 	{"syscall", []string{"Getenv", "Environ", "Setenv"}, nil, "cmd/internal/paths alone reads the environment"},
 	{"time", []string{"Sleep"}, []string{"e2e/harness"}, "wait for an event instead"},

@@ -65,6 +65,7 @@ type Config struct {
 	Reader    Reader
 	Inventory Inventory
 	Streams   Streams
+	Tasks     Tasks
 	Status    func() rtapi.Status
 	Shutdown  func() // asks the runtime to end, without waiting for it
 	Log       *slog.Logger
@@ -88,10 +89,18 @@ func New(cfg Config) http.Handler {
 		"GET /v1/terminals/{id}/screen":   a.screen,
 		"GET /v1/terminals/{id}/history":  a.history,
 		"POST /v1/shutdown":               a.shutdown,
+		"GET /v1/tasks":                   a.tasks,
+		"POST /v1/tasks":                  a.createTask,
+		"GET /v1/tasks/usage":             a.taskUsage,
+		"GET /v1/tasks/{id}":              a.task,
+		"DELETE /v1/tasks/{id}":           a.removeTask,
+		"POST /v1/tasks/{id}/cancel":      a.cancelTask,
+		"GET /v1/tasks/{id}/log/marks":    a.logMarks,
 	} {
 		mux.HandleFunc(pattern, a.answer(h))
 	}
 	mux.HandleFunc("GET /v1/events", a.events)
+	mux.HandleFunc("GET /v1/tasks/{id}/log", a.log)
 	mux.HandleFunc("GET /v1/terminals/{id}/stream", a.stream)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		a.refuse(w, r, &rtapi.Error{Code: "not_found", Message: "the runtime knows no " + r.Method + " " + r.URL.Path})

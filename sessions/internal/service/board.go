@@ -27,7 +27,8 @@ type Board struct {
 	shown    map[sessions.ID]sessions.Session
 	node     sessions.NodeStatus
 	database sessions.DatabaseStatus
-	listed   bool // a whole listing has been read
+	listed   bool                          // a whole listing has been read
+	tasks    map[sessions.ID]sessions.Task // nil until a runtime has told them
 	subs     map[*Subscription]struct{}
 }
 

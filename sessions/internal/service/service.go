@@ -46,6 +46,7 @@ type Runtime interface {
 	Input(ctx context.Context, id string, r rtapi.InputRequest) error
 	Screen(ctx context.Context, id string) (rtapi.Screen, error)
 	History(ctx context.Context, id string, lines, before int) (rtapi.History, error)
+	Tasks
 }
 
 // Hooks let a test stop a use case between two of its steps, as a kill of the server would.

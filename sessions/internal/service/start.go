@@ -20,7 +20,7 @@ func (s *Service) Create(ctx context.Context, r sessions.CreateRequest) (session
 	if err != nil {
 		return sessions.Session{}, err
 	}
-	s.awaitStartup(ctx)
+	s.awaitStartup(ctx, starting)
 	st, err := s.Store()
 	if err != nil {
 		return sessions.Session{}, err
