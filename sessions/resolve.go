@@ -11,14 +11,14 @@ import (
 // id, title and state, so that a person can pick one.
 func Resolve(list []Session, text string) (Session, error) {
 	return resolve(list, text, "session", "see corral ls", func(s Session) named {
-		return named{s.ID, s.Title, string(s.State)}
+		return named{s.ID, s.Title, s.State}
 	})
 }
 
 // ResolveTask does for tasks what Resolve does for sessions.
 func ResolveTask(list []Task, text string) (Task, error) {
 	return resolve(list, text, "task", "see corral task ls", func(t Task) named {
-		return named{t.ID, t.Title, string(t.State)}
+		return named{t.ID, t.Title, t.State}
 	})
 }
 
@@ -26,7 +26,7 @@ func ResolveTask(list []Task, text string) (Task, error) {
 type named struct {
 	id    ID
 	title string
-	state string
+	state any
 }
 
 func resolve[T any](list []T, text, noun, hint string, name func(T) named) (T, error) {

@@ -57,8 +57,13 @@ func (p *program) listTasks(ctx context.Context, states []sessions.TaskState) er
 			return err
 		}
 		columns := []column{
-			{title: "ID"}, {title: "STATE"}, {title: "TITLE", least: 6}, {title: "GROUP", least: 4},
-			{title: "DIRECTORY", least: 6, tail: true}, {title: "TIME"}, {title: "AGE"},
+			{title: "ID"},
+			{title: "STATE"},
+			{title: "TITLE", least: 6},
+			{title: "GROUP", least: 4},
+			{title: "DIRECTORY", least: 6, tail: true},
+			{title: "TIME"},
+			{title: "AGE"},
 		}
 		rows := make([][]string, len(list))
 		now := time.Now()

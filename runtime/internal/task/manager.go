@@ -136,7 +136,11 @@ func (m *Manager) Run(ctx context.Context) error {
 		case do := <-m.work:
 			do(ctx)
 		case s := <-m.sessions:
+			ends := m.seen.Ends
 			m.seen = s
+			if !reflect.DeepEqual(s.Ends, ends) {
+				m.scan(ctx, false) // ends that were written down may have been a part of the server's
+			}
 			for _, t := range m.unended() {
 				m.look(t.ID)
 			}

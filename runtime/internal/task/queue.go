@@ -2,6 +2,7 @@ package task
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -44,7 +45,11 @@ func (m *Manager) queue(ctx context.Context) {
 		if t.Group != "" && running[t.Group] >= max(1, t.GroupLimit) {
 			continue
 		}
-		if err := m.start(ctx, t.ID); err != nil {
+		err := m.start(ctx, t.ID)
+		if errors.Is(err, errNoTmux) {
+			return
+		}
+		if err != nil {
 			m.cfg.Log.Warn("task not started", "task", t.ID, "err", err)
 			continue
 		}
