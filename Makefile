@@ -32,7 +32,7 @@ test-deps:
 
 .PHONY: test
 test: test-deps ## all tests, quick rounds (under five minutes)
-	$(GO) test -timeout 10m ./...
+	@GO="$(GO)" scripts/test -timeout 10m ./...
 
 .PHONY: test-race
 test-race: test-deps ## all tests under the race detector
@@ -55,6 +55,10 @@ FUZZTIME ?= 20s
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME (20s)
 	@GO="$(GO)" FUZZTIME=$(FUZZTIME) scripts/fuzz
+
+.PHONY: screen
+screen: test-deps ## draw the README's screen anew, from a real dashboard
+	@GO="$(GO)" scripts/screen
 
 .PHONY: lint
 lint: ## vet, staticcheck, formatting

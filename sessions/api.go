@@ -87,15 +87,15 @@ const (
 
 // Status is the answer of GET /v1/status and the JSON of `corral status --json`.
 type Status struct {
-	Server   RoleStatus     `json:"server"`
-	Runtime  RoleStatus     `json:"runtime"`
-	Recorder RoleStatus     `json:"recorder"`
-	Journal  JournalStatus  `json:"journal"`
-	Tmux     TmuxStatus     `json:"tmux"`
-	Database DatabaseStatus `json:"database"`
-	Nodes    []NodeStatus   `json:"nodes"`
-	Sessions map[State]int  `json:"sessions"`
-	Tasks    map[string]int `json:"tasks"`
+	Server   RoleStatus        `json:"server"`
+	Runtime  RoleStatus        `json:"runtime"`
+	Recorder RoleStatus        `json:"recorder"`
+	Journal  JournalStatus     `json:"journal"`
+	Tmux     TmuxStatus        `json:"tmux"`
+	Database DatabaseStatus    `json:"database"`
+	Nodes    []NodeStatus      `json:"nodes"`
+	Sessions map[State]int     `json:"sessions"`
+	Tasks    map[TaskState]int `json:"tasks"`
 }
 
 // JournalStatus is what the record of all sessions takes.
@@ -133,8 +133,9 @@ type DatabaseStatus struct {
 
 // NodeStatus is one machine that runs sessions.
 type NodeStatus struct {
-	Name  string    `json:"name"`
-	State RoleState `json:"state"`
+	Name    string    `json:"name"`
+	State   RoleState `json:"state"`
+	Message string    `json:"message,omitempty"` // why it is OFFLINE, where that is known and waiting does not help
 }
 
 // ChangeType names a line of GET /v1/watch.
@@ -147,6 +148,9 @@ const (
 	ChangeRemoved  ChangeType = "removed"
 	ChangeNode     ChangeType = "node"
 	ChangeDatabase ChangeType = "database"
+	ChangeTask     ChangeType = "task"
+	ChangeTaskGone ChangeType = "taskRemoved"
+	ChangeTasks    ChangeType = "tasks" // all tasks anew: the runtime came back
 	ChangeAlive    ChangeType = "alive" // nothing happened; sent every 15 s so that a dead link is noticed
 )
 
@@ -156,7 +160,9 @@ type Change struct {
 	Type     ChangeType      `json:"type"`
 	Sessions []Session       `json:"sessions,omitempty"` // snapshot
 	Session  *Session        `json:"session,omitempty"`  // session
-	ID       ID              `json:"id,omitempty"`       // removed
+	ID       ID              `json:"id,omitempty"`       // removed, taskRemoved
+	Tasks    []Task          `json:"tasks,omitempty"`    // snapshot, tasks
+	Task     *Task           `json:"task,omitempty"`     // task
 	Nodes    []NodeStatus    `json:"nodes,omitempty"`    // snapshot, node
 	Database *DatabaseStatus `json:"database,omitempty"` // snapshot, database
 }

@@ -29,6 +29,7 @@ type display interface {
 	Present(c *canvas.Canvas)
 	Invalidate()
 	StopProcess() error
+	Copy(text []byte)
 }
 
 // App is the root model. Everything in it belongs to the loop.
@@ -60,6 +61,7 @@ type App struct {
 	database *sessions.DatabaseStatus
 
 	list    *sessionlist.Pane
+	tasks   tasks
 	panes   panes
 	shown   *termpane.Pane // the pane of the selected session, nil when there is none
 	focused bool           // shown has the keyboard
@@ -106,6 +108,7 @@ func newApp(cfg Config, d display, w *work, p *pump, colors style.Colors, cols, 
 		colors:     colors,
 		sessions:   make(map[sessions.ID]sessions.Session),
 		wanted:     cfg.StartSelected,
+		tasks:      newTasks(),
 		watch:      sessions.Link{State: sessions.LinkConnecting},
 		canvas:     canvas.New(cols, rows),
 		chrome:     canvas.New(cols, rows),
@@ -162,6 +165,21 @@ func (a *App) handle(msg tea.Msg) tea.Cmd {
 	case eventsMsg:
 		m.page.SetEvents(m.events, m.err)
 		a.dirty = true
+	case taskRunMsg:
+		return a.taskRun(m)
+	case taskDoneMsg:
+		return a.taskFinished(m)
+	case logClosedMsg:
+		delete(a.tasks.stopped, m.viewer)
+	case taskTickMsg:
+		a.tasks.ticking = false
+		a.dirty = true
+		return a.tick()
+	case usageMsg:
+		return a.sampled(m)
+	case sampleDueMsg:
+		a.tasks.sampling = false
+		return a.tick()
 	case toastExpiredMsg:
 		if m.generation == a.toastGeneration {
 			a.toast = status.Toast{}
@@ -243,6 +261,9 @@ func (a *App) resize(cols, rows int) tea.Cmd {
 func (a *App) arrange() {
 	a.layout = layoutFor(a.cols, a.rows, a.zoomed)
 	a.list.SetSize(a.layout.list.W, a.layout.list.H)
+	if v := a.tasks.viewer; v != nil && !a.layout.tooSmall {
+		v.Resize(a.layout.pane.W, a.layout.pane.H) // nobody but the reader has to follow
+	}
 	if a.focused {
 		a.display.Divert(a.shown, a.layout.pane) // the mouse is shifted into the new area
 	}

@@ -13,6 +13,7 @@ var ErrDown = errors.New("stopped by corral down")
 // Backend is everything the dashboard needs from outside. It is handed in; the dashboard knows no sockets.
 type Backend interface {
 	SessionService
+	TaskService
 	Watcher
 	Attacher
 }
@@ -30,7 +31,31 @@ type SessionService interface {
 	Directories(ctx context.Context, prefix string) ([]string, error)
 }
 
-// Watcher follows the list of sessions.
+// TaskService changes tasks and reads what they print. As with SessionService every call may block until its deadline.
+type TaskService interface {
+	RunTask(ctx context.Context, r sessions.CreateTaskRequest) (sessions.Task, error)
+	// CancelTask asks for the task's end and returns before it has come.
+	CancelTask(ctx context.Context, id sessions.ID) (sessions.Task, error)
+	// RemoveTask deletes an ended task with its log.
+	RemoveTask(ctx context.Context, id sessions.ID) error
+	// TaskUsage looks what the running tasks use now. It is to be asked only while somebody looks at the answer.
+	TaskUsage(ctx context.Context) (map[sessions.ID]sessions.Usage, error)
+	// OpenLog returns the log of a task. It asks nobody yet and needs no closing.
+	OpenLog(id sessions.ID) TaskLog
+}
+
+// TaskLog reads a task's log wherever it is. It is safe for concurrent use.
+type TaskLog interface {
+	// ReadAt fills p from off on as far as the log reaches, up to sessions.MaxLogRead, and says how the log was then.
+	// Less than len(p) means its end at that moment. Inside what the log's limit cut out it reads nothing.
+	ReadAt(ctx context.Context, p []byte, off int64) (int, sessions.LogInfo, error)
+	// Wait returns when the log is longer than size or will not grow any more.
+	Wait(ctx context.Context, size int64) (sessions.LogInfo, error)
+	// Marks returns when the bytes came, in rising order, of those marks that lie at or after from.
+	Marks(ctx context.Context, from int64) ([]sessions.LogMark, error)
+}
+
+// Watcher follows the lists of sessions and tasks.
 type Watcher interface {
 	// Watch calls change for a snapshot and then every change, and link whenever the connection's state changes, until
 	// ctx ends. It reconnects by itself; a new snapshot follows each reconnect. Both are called from one goroutine.

@@ -20,6 +20,9 @@ const (
 	opRemove  operation = "remove"
 	opRestart operation = "restart"
 	opStart   operation = "start the server"
+
+	opCancelTask operation = "cancel the task"
+	opRemoveTask operation = "remove the task"
 )
 
 // done is what a toast says when the operation went well.
@@ -29,8 +32,10 @@ func (o operation) done(title string) string {
 		return "stopping " + title
 	case opClose:
 		return "closed " + title
-	case opRemove:
+	case opRemove, opRemoveTask:
 		return "removed " + title
+	case opCancelTask:
+		return "cancelling " + title
 	case opRestart:
 		return "restarted " + title
 	case opStart:
@@ -60,7 +65,7 @@ func (a *App) rename(form *dialog.Rename, id sessions.ID, title string) tea.Cmd 
 	})
 }
 
-func (a *App) directories(form *dialog.NewSession, prefix string) tea.Cmd {
+func (a *App) directories(form dialog.Completer, prefix string) tea.Cmd {
 	return a.work.do(completionDeadline, func(ctx context.Context) tea.Msg {
 		found, err := a.backend.Directories(ctx, prefix)
 		return directoriesMsg{form: form, prefix: prefix, found: found, err: err}

@@ -1,5 +1,5 @@
-// Package tui is the dashboard: a Bubble Tea program that shows all sessions and one of them live, and lets its user
-// type into it.
+// Package tui is the dashboard: a Bubble Tea program that shows all sessions and tasks and one of them live, and lets its
+// user type into the session, or read the log of the task.
 //
 // # Shape
 //
@@ -18,11 +18,12 @@
 // Update and View do no I/O and never wait: requests are commands that return one message; streams, the terminal's painter
 // and the pump queue. Program.Send blocks, so it is only called from the pump and from the terminal's reader. A canvas is
 // composed when something visible changed, and never otherwise: an idle dashboard has no ticks. The only clocks are a
-// toast's end, and the countdown of a link that reconnects, while it is shown.
+// toast's end, the countdown of a link that reconnects while it is shown, the run times of running tasks (once a minute
+// after their first), and a look at what they use while one of them is selected.
 //
 // # Goroutines
 //
 // Run owns all of them and returns when they have ended: the program's loop, the pump's two, the reader of the terminal's
-// events, and the commands. Each stream has its own; they end in Stream.Close, which is always called from a command or
-// from Run.
+// events, and the commands. Each stream and each log viewer has its own; they end in Close, which is always called from a
+// command or from Run.
 package tui

@@ -56,11 +56,12 @@ func (a *App) drawBar(c *canvas.Canvas, bar status.Bar) {
 }
 
 func (a *App) drawList(c *canvas.Canvas) {
+	a.list.SetNow(a.now())
 	for i, line := range a.list.View() {
 		c.DrawLine(a.layout.list.X, a.layout.list.Y+i, a.layout.list.W, line)
 	}
 	edge := a.theme.Border
-	if a.focused {
+	if a.focused || a.tasks.reading {
 		edge = a.theme.Focus
 	}
 	bar := edge.Render("│")
@@ -72,6 +73,10 @@ func (a *App) drawList(c *canvas.Canvas) {
 // drawHeader draws the line over the pane: what it shows, in what state, where, and how much of it.
 func (a *App) drawHeader(c *canvas.Canvas) {
 	r := a.layout.header
+	if t, ok := a.list.SelectedTask(); ok {
+		a.drawTaskHeader(c, t)
+		return
+	}
 	s, ok := a.list.Selected()
 	if !ok {
 		return
@@ -115,6 +120,10 @@ func (a *App) cropMark() string {
 }
 
 func (a *App) drawPane(c *canvas.Canvas) {
+	if a.tasks.viewer != nil {
+		a.drawLog(c)
+		return
+	}
 	if a.shown == nil {
 		a.drawEmpty(c)
 		return
@@ -224,6 +233,9 @@ func (a *App) banner() string {
 	}
 	for _, n := range a.nodes {
 		if n.State == sessions.Offline {
+			if why := sessions.CleanLine(n.Message, 120); why != "" {
+				return fmt.Sprintf("%s is offline: %s", sessions.CleanLine(n.Name, 60), why)
+			}
 			return fmt.Sprintf("%s is offline; states are as last known", sessions.CleanLine(n.Name, 60))
 		}
 	}
@@ -239,9 +251,12 @@ func (a *App) hints() []status.Hint {
 		return []status.Hint{{Key: a.prefix.String(), Does: "gives the keyboard back"}}
 	}
 	situation := a.situation()
+	if a.tasks.reading {
+		return a.hintsOf(keys.Log, keys.Leave, keys.Search, keys.Next, keys.Filter, keys.Wrap, keys.Goto, keys.Bottom, keys.Zoom, keys.Help)
+	}
 	var hints []status.Hint
 	for _, action := range []keys.Action{
-		keys.StartUp, keys.Enter, keys.Create, keys.Restart, keys.Stop, keys.Remove,
+		keys.StartUp, keys.Enter, keys.ShowLog, keys.Create, keys.Run, keys.Restart, keys.Stop, keys.Remove,
 		keys.Details, keys.Zoom, keys.Help, keys.Quit,
 	} {
 		if keys.Reason(action, situation) != "" {
@@ -249,8 +264,15 @@ func (a *App) hints() []status.Hint {
 		}
 		if b, ok := a.keys.Binding(keys.Dashboard, action); ok {
 			does := b.Short
-			if action == keys.Stop && situation.Recoverable {
+			switch {
+			case action == keys.Stop && situation.Recoverable:
 				does = "close"
+			case action == keys.Stop && situation.Task:
+				does = "cancel"
+			case action == keys.Restart && situation.Task:
+				does = "again"
+			case action == keys.Enter && situation.Task: // l says it better
+				continue
 			}
 			hints = append(hints, status.Hint{Key: keys.Name(b.Keys[0]), Does: does})
 		}

@@ -17,6 +17,7 @@ func (a *App) watched(m watchedMsg) tea.Cmd {
 	}
 	var revived []sessions.ID
 	for _, c := range m.changes {
+		a.taskChanged(c)
 		switch c.Type {
 		case sessions.ChangeSnapshot:
 			a.listed = true
@@ -42,7 +43,7 @@ func (a *App) watched(m watchedMsg) tea.Cmd {
 			a.nodes = c.Nodes
 		case sessions.ChangeDatabase:
 			a.database = c.Database
-		case sessions.ChangeAlive:
+		case sessions.ChangeAlive, sessions.ChangeTask, sessions.ChangeTaskGone, sessions.ChangeTasks:
 		}
 	}
 	cmds := []tea.Cmd{a.relist(), a.countdown()}
@@ -57,6 +58,7 @@ func (a *App) watched(m watchedMsg) tea.Cmd {
 // relist brings the list up to date with the sessions.
 func (a *App) relist() tea.Cmd {
 	a.list.Set(slices.Collect(maps.Values(a.sessions)))
+	a.relistTasks()
 	if a.wanted != "" && a.listed {
 		a.list.Select(a.wanted)
 		a.wanted = ""
@@ -74,7 +76,7 @@ func (a *App) relist() tea.Cmd {
 		a.shown = nil
 	}
 	a.dirty = true
-	return tea.Batch(a.closePanes(gone), a.show())
+	return tea.Batch(a.closePanes(gone), a.show(), a.tick())
 }
 
 // revives reports whether s, as just told, lives again after the end that its pane has seen. The pane's stream may have

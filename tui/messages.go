@@ -3,6 +3,7 @@ package tui
 import (
 	"corral/sessions"
 	"corral/tui/dialog"
+	"corral/tui/logview"
 	"corral/tui/terminal"
 )
 
@@ -37,7 +38,7 @@ type (
 		err     error
 	}
 	directoriesMsg struct {
-		form   *dialog.NewSession
+		form   dialog.Completer
 		prefix string
 		found  []string
 		err    error
@@ -56,10 +57,32 @@ type (
 	}
 )
 
+// Answers about tasks.
+type (
+	taskRunMsg struct {
+		form *dialog.NewTask
+		task sessions.Task
+		err  error
+	}
+	// taskDoneMsg ends an operation on a task.
+	taskDoneMsg struct {
+		op   operation
+		id   sessions.ID
+		task sessions.Task // as it is now; empty after a removal
+		err  error
+	}
+	logClosedMsg struct{ viewer *logview.Pane }
+	usageMsg     struct {
+		usage map[sessions.ID]sessions.Usage
+	}
+)
+
 // Clocks. Those that may be overtaken carry the generation of what they were set for.
 type (
 	toastExpiredMsg  struct{ generation int }
 	countdownMsg     struct{}
 	resizeSettledMsg struct{ generation int }
 	openPaneMsg      struct{ id sessions.ID }
+	taskTickMsg      struct{}
+	sampleDueMsg     struct{}
 )

@@ -31,6 +31,9 @@ func (a *App) typed(k tea.KeyMsg) tea.Cmd {
 		a.dirty = true
 		return a.perform(top, top.HandleKey(k))
 	}
+	if a.tasks.reading {
+		return a.readingKey(k)
+	}
 	if k.String() == a.prefix.String() {
 		return a.prefixed(left)
 	}
@@ -66,19 +69,26 @@ func (a *App) command(action keys.Action) tea.Cmd {
 		return a.say(reason, false)
 	}
 	a.dirty = true
+	if t, ok := a.list.SelectedTask(); ok {
+		if cmd, done := a.taskCommand(action, t); done {
+			return cmd
+		}
+	}
 	switch action {
 	case keys.Enter:
 		return a.enter()
 	case keys.Create:
 		a.overlay.Open(dialog.NewNewSession(a.keys, a.defaults(s)))
+	case keys.Run:
+		a.overlay.Open(dialog.NewNewTask(a.keys, a.defaults(s).CWD))
 	case keys.Down:
 		return a.move(1)
 	case keys.Up:
 		return a.move(-1)
 	case keys.Top:
-		return a.move(-len(a.sessions))
+		return a.move(-len(a.sessions) - len(a.tasks.all))
 	case keys.Bottom:
-		return a.move(len(a.sessions))
+		return a.move(len(a.sessions) + len(a.tasks.all))
 	case keys.Restart:
 		return a.operate(opRestart, s.ID)
 	case keys.Stop:
@@ -122,8 +132,11 @@ func (a *App) move(delta int) tea.Cmd {
 // situation is what decides which actions are possible.
 func (a *App) situation() keys.Situation {
 	s, ok := a.list.Selected()
+	t, task := a.list.SelectedTask()
 	down := errors.Is(a.watch.Err, ErrDown)
 	return keys.Situation{
+		Task:        task,
+		TaskEnded:   t.State.Ended(),
 		Selected:    ok,
 		Live:        s.State.Live(),
 		Ended:       s.State.Ended(),
@@ -144,6 +157,8 @@ func (a *App) defaults(s sessions.Session) dialog.Defaults {
 		if s.CWD != "" {
 			d.CWD = s.CWD
 		}
+	} else if t, ok := a.list.SelectedTask(); ok && t.CWD != "" {
+		d.CWD = t.CWD
 	}
 	return d
 }
@@ -162,6 +177,14 @@ func (a *App) perform(d dialog.Dialog, action dialog.Action) tea.Cmd {
 			return a.operate(opClose, m.ID)
 		case dialog.OpRemove:
 			return a.operate(opRemove, m.ID)
+		case dialog.OpCancelTask:
+			return a.operateTask(opCancelTask, m.ID)
+		case dialog.OpRemoveTask:
+			return a.operateTask(opRemoveTask, m.ID)
+		}
+	case dialog.TaskWanted:
+		if form, ok := d.(*dialog.NewTask); ok {
+			return a.runTask(form, m.Request)
 		}
 	case dialog.CreateWanted:
 		if form, ok := d.(*dialog.NewSession); ok {
@@ -172,12 +195,15 @@ func (a *App) perform(d dialog.Dialog, action dialog.Action) tea.Cmd {
 			return a.rename(form, m.ID, m.Title)
 		}
 	case dialog.DirectoriesWanted:
-		if form, ok := d.(*dialog.NewSession); ok {
+		if form, ok := d.(dialog.Completer); ok {
 			return a.directories(form, m.Prefix)
 		}
 	}
 	return nil
 }
+
+// wheelRows is how far one notch of the wheel scrolls a log.
+const wheelRows = 3
 
 // mouse takes what the mouse does outside a pane that has the keyboard.
 func (a *App) mouse(m tea.MouseMsg) tea.Cmd {
@@ -190,16 +216,21 @@ func (a *App) mouse(m tea.MouseMsg) tea.Cmd {
 		return a.pick(1)
 	case inList && m.Button == tea.MouseButtonWheelUp:
 		return a.pick(-1)
+	case a.tasks.viewer != nil && a.layout.pane.Contains(m.X, m.Y) && m.Button == tea.MouseButtonWheelDown:
+		a.tasks.viewer.Scroll(wheelRows)
+	case a.tasks.viewer != nil && a.layout.pane.Contains(m.X, m.Y) && m.Button == tea.MouseButtonWheelUp:
+		a.tasks.viewer.Scroll(-wheelRows)
 	case m.Button != tea.MouseButtonLeft || m.Action != tea.MouseActionPress:
 		return nil
 	case inList:
 		if id, ok := a.list.At(m.Y - a.layout.list.Y); ok {
 			a.leave()
+			a.stopReading()
 			a.list.Select(id)
 			a.dirty = true
 			return a.show()
 		}
-	case a.layout.pane.Contains(m.X, m.Y) && !a.focused:
+	case a.layout.pane.Contains(m.X, m.Y) && !a.focused && !a.tasks.reading:
 		return a.command(keys.Enter)
 	}
 	return nil
@@ -208,6 +239,7 @@ func (a *App) mouse(m tea.MouseMsg) tea.Cmd {
 // pick moves the selection with the wheel, which takes the keyboard from a pane.
 func (a *App) pick(delta int) tea.Cmd {
 	a.leave()
+	a.stopReading()
 	a.dirty = true
 	return a.move(delta)
 }

@@ -33,9 +33,9 @@ type Config struct {
 	CWD string
 	// Client names this viewer to others, as "dashboard on ssh 10.0.0.7".
 	Client string
-	// StartSelected is the session to select at first, when it exists.
+	// StartSelected is the session or task to select at first, when it exists.
 	StartSelected sessions.ID
-	// SaveFocus, when set, is called with the selected session when the dashboard closes.
+	// SaveFocus, when set, is called with the selected session or task when the dashboard closes.
 	SaveFocus func(sessions.ID)
 	// Start starts the server again after `corral down` (the key u); nil offers no such key.
 	Start func(context.Context) error
@@ -90,10 +90,10 @@ func Run(ctx context.Context, cfg Config) (Outcome, error) {
 	app.close()
 
 	out := Outcome{Sessions: app.list.Sessions()}
-	if s, ok := app.list.Selected(); ok {
-		out.Selected = s.ID
+	if id := app.list.SelectedID(); id != "" {
+		out.Selected = id
 		if cfg.SaveFocus != nil {
-			cfg.SaveFocus(s.ID)
+			cfg.SaveFocus(id)
 		}
 	}
 	switch {
@@ -121,6 +121,12 @@ func colorsOf(p vt.Profile) style.Colors {
 func (a *App) close() {
 	a.leave()
 	var streams sync.WaitGroup
+	if v := a.tasks.viewer; v != nil {
+		streams.Go(v.Close)
+	}
+	for v := range a.tasks.stopped {
+		streams.Go(v.Close)
+	}
 	for _, p := range a.panes.recent {
 		streams.Go(p.Close)
 	}

@@ -16,15 +16,17 @@ const coldEvery = 80 * time.Millisecond
 
 // show makes the pane follow the selection.
 func (a *App) show() tea.Cmd {
+	if t, ok := a.list.SelectedTask(); ok {
+		return a.showTask(t)
+	}
 	s, ok := a.list.Selected()
 	if !ok {
-		a.hide()
-		return nil
+		return a.hide()
 	}
 	if a.shown != nil && a.shown.ID() == s.ID {
 		return a.openSoon(a.shown)
 	}
-	a.hide()
+	closing := a.hide()
 	pane := a.panes.get(s.ID)
 	if pane == nil {
 		pane = a.newPane(s.ID)
@@ -34,16 +36,18 @@ func (a *App) show() tea.Cmd {
 	a.shown = pane
 	a.dirty = true
 	a.resizePanes()
-	return tea.Batch(a.closePanes(evicted), a.openSoon(pane), a.countdown())
+	return tea.Batch(closing, a.closePanes(evicted), a.openSoon(pane), a.countdown())
 }
 
-func (a *App) hide() {
+// hide takes away whatever the pane shows.
+func (a *App) hide() tea.Cmd {
 	a.leave()
 	if a.shown != nil {
 		a.shown.SetVisible(false)
 		a.shown = nil
 		a.dirty = true
 	}
+	return a.hideLog()
 }
 
 func (a *App) newPane(id sessions.ID) *termpane.Pane {
@@ -82,6 +86,10 @@ func (a *App) open(p *termpane.Pane) tea.Cmd {
 
 // paneChanged takes note that a pane looks different.
 func (a *App) paneChanged(id sessions.ID) tea.Cmd {
+	if v := a.tasks.viewer; v != nil && v.ID() == id {
+		a.paneDirty = true
+		return nil
+	}
 	if a.shown == nil || a.shown.ID() != id {
 		return nil
 	}

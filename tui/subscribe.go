@@ -65,14 +65,19 @@ func poke(c chan struct{}) {
 	}
 }
 
-// merge appends c to what is pending: a snapshot replaces everything, a session or its removal what was known of it.
+// merge appends c to what is pending: a snapshot replaces everything, all tasks every task, a session or task or its
+// removal what was known of it.
 func merge(pending []sessions.Change, c sessions.Change) []sessions.Change {
 	switch c.Type {
 	case sessions.ChangeAlive:
 		return pending
 	case sessions.ChangeSnapshot:
 		return append(pending[:0], c)
-	case sessions.ChangeSession, sessions.ChangeRemoved:
+	case sessions.ChangeTasks:
+		pending = slices.DeleteFunc(pending, func(old sessions.Change) bool {
+			return old.Type == sessions.ChangeTask || old.Type == sessions.ChangeTaskGone || old.Type == sessions.ChangeTasks
+		})
+	case sessions.ChangeSession, sessions.ChangeRemoved, sessions.ChangeTask, sessions.ChangeTaskGone:
 		id := subject(c)
 		pending = slices.DeleteFunc(pending, func(old sessions.Change) bool {
 			return old.Type != sessions.ChangeSnapshot && id != "" && subject(old) == id
@@ -82,10 +87,13 @@ func merge(pending []sessions.Change, c sessions.Change) []sessions.Change {
 	return append(pending, c)
 }
 
-// subject returns the session that a change is about.
+// subject returns the session or task that a change is about.
 func subject(c sessions.Change) sessions.ID {
 	if c.Session != nil {
 		return c.Session.ID
+	}
+	if c.Task != nil {
+		return c.Task.ID
 	}
 	return c.ID
 }

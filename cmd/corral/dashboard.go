@@ -34,6 +34,17 @@ func (b backend) Attach(id sessions.ID, o sessions.StreamOptions, h sessions.Str
 	return b.Client.Attach(id, o, h)
 }
 
+// RunTask waits for a runtime that is still starting.
+func (b backend) RunTask(ctx context.Context, r sessions.CreateTaskRequest) (sessions.Task, error) {
+	if err := b.corral.settleRuntime(ctx, b.Client); err != nil {
+		return sessions.Task{}, err
+	}
+	return b.Client.RunTask(ctx, r)
+}
+
+// OpenLog implements tui.TaskService.
+func (b backend) OpenLog(id sessions.ID) tui.TaskLog { return b.Client.TaskLog(id) }
+
 // dashboard shows the dashboard until the user leaves it.
 func (p *program) dashboard(ctx context.Context) error {
 	// A closed terminal is a way out like any other; what runs must be told to stop, not be killed by the signal.

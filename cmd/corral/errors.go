@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"corral/runtime/rtapi"
 	"corral/sessions"
 )
 
@@ -57,6 +58,15 @@ func (p *program) fail(err error) int {
 	}
 	_, _ = fmt.Fprintln(p.stderr, "corral: "+sentence(e)+candidates(e))
 	return exitCode(e)
+}
+
+// fromRuntime makes the runtime's own kind of error one for people; any other stays as it is.
+func fromRuntime(err error) error {
+	var e *rtapi.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	return &sessions.Error{Code: sessions.Code(e.Code), Message: e.Message, Hint: e.Hint, Cause: err}
 }
 
 // candidates lists what an ambiguous name could have meant, one per line.

@@ -11,10 +11,11 @@ import (
 
 	"corral/runtime/launch"
 	"corral/runtime/recorder"
+	"corral/runtime/taskrunner"
 )
 
 func main() {
-	// The first two run at every start of a session, inside tmux: before anything else is built.
+	// These run at every start of a session, inside tmux: before anything else is built.
 	if len(os.Args) == 3 && os.Args[1] == "launch" {
 		os.Exit(launch.Exec(os.Args[2]))
 	}
@@ -24,5 +25,16 @@ func main() {
 	if len(os.Args) == 3 && os.Args[1] == recorder.CompressVerb {
 		os.Exit(recorder.Compress(os.Args[2]))
 	}
+	if len(os.Args) == 3 && os.Args[1] == "taskrunner" {
+		os.Exit(taskrunner.Run(taskrunner.Config{Dir: os.Args[2], Self: self()}))
+	}
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// self is the path of this binary.
+func self() string {
+	if path, err := os.Executable(); err == nil {
+		return path
+	}
+	return os.Args[0]
 }

@@ -22,7 +22,7 @@ func untilReady(ctx context.Context, client *sessionclient.Client, ready func(se
 		if c.Database != nil {
 			seen.Database = *c.Database
 		}
-		if ready(seen) || !databaseUp(seen) && seen.Database.Message != "" {
+		if ready(seen) || !databaseUp(seen) && seen.Database.Message != "" || databaseUp(seen) && trouble(seen) != "" {
 			done()
 		}
 	}, func(sessions.Link) {})
@@ -34,8 +34,18 @@ func untilReady(ctx context.Context, client *sessionclient.Client, ready func(se
 	case !databaseUp(seen):
 		return notReady(sessions.CodeDatabaseUnavailable, "the database does not answer", seen.Database.Message)
 	default:
-		return notReady(sessions.CodeRuntimeUnreachable, "the runtime does not answer", "")
+		return notReady(sessions.CodeRuntimeUnreachable, "the runtime does not answer", trouble(seen))
 	}
+}
+
+// trouble says why a node is away and will not come back by itself; "" when that is not so.
+func trouble(st sessions.Status) string {
+	for _, n := range st.Nodes {
+		if n.State != sessions.Up && n.Message != "" {
+			return n.Message
+		}
+	}
+	return ""
 }
 
 func databaseUp(st sessions.Status) bool { return st.Database.State == sessions.Up }

@@ -21,8 +21,11 @@ import (
 // body is what makes a role itself. It returns when ctx ends.
 type body func(ctx context.Context, c *corral, l *sock.Listener, log *slog.Logger) error
 
+// check says why a role cannot run here, before it listens; nil: nothing speaks against it.
+type check func(ctx context.Context, c *corral) error
+
 // roleCommand is the verb of a background role: it starts the role, or with --foreground is the role.
-func (p *program) roleCommand(name paths.Role, short string, run body) *cobra.Command {
+func (p *program) roleCommand(name paths.Role, short string, check check, run body) *cobra.Command {
 	var foreground bool
 	var starterFD int
 	cmd := &cobra.Command{
@@ -38,7 +41,7 @@ func (p *program) roleCommand(name paths.Role, short string, run body) *cobra.Co
 					return err
 				}
 			}
-			err := p.runRole(cmd.Context(), name, starter, run)
+			err := p.runRole(cmd.Context(), name, starter, check, run)
 			if err != nil {
 				starter.Failed(err)
 			}
@@ -72,7 +75,7 @@ func (p *program) startRole(ctx context.Context, name paths.Role) error {
 }
 
 // runRole is a role: one per data directory, on its socket, with its log, until it is told to end.
-func (p *program) runRole(ctx context.Context, name paths.Role, starter *spawn.Starter, run body) error {
+func (p *program) runRole(ctx context.Context, name paths.Role, starter *spawn.Starter, check check, run body) error {
 	// A role outlives the terminal it was started from. The signal is caught, not ignored: ignoring it would be
 	// inherited by tmux and every shell in it, and those could then not be hung up.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
@@ -99,6 +102,12 @@ func (p *program) runRole(ctx context.Context, name paths.Role, starter *spawn.S
 	}
 	log, closeLog := c.log(name)
 	defer closeLog()
+	if check != nil {
+		if err := check(ctx, c); err != nil {
+			log.Error("not started", "error", err)
+			return err
+		}
+	}
 	listener, err := sock.Listen(c.paths.Socket(name), log)
 	if err != nil {
 		log.Error("not started", "error", err)

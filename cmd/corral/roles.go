@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"log/slog"
+	"net"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,16 +16,16 @@ import (
 )
 
 func (p *program) serverCommand() *cobra.Command {
-	return p.roleCommand(paths.Server, "the server: metadata and the API", runServer)
+	return p.roleCommand(paths.Server, "the server: metadata and the API", nil, runServer)
 }
 
 func (p *program) runtimeCommand() *cobra.Command {
-	return p.roleCommand(paths.Runtime, "the runtime: this machine's terminals", runRuntime)
+	return p.roleCommand(paths.Runtime, "the runtime: this machine's terminals", checkRuntime, runRuntime)
 }
 
 // recorderCommand is started by the runtime and by nobody else.
 func (p *program) recorderCommand() *cobra.Command {
-	cmd := p.roleCommand(paths.Recorder, "the recorder: takes what the terminals print", runRecorder)
+	cmd := p.roleCommand(paths.Recorder, "the recorder: takes what the terminals print", nil, runRecorder)
 	cmd.Hidden = true
 	_ = cmd.Flags().Set("foreground", "true") // it exists
 	return cmd
@@ -43,11 +44,20 @@ func runServer(ctx context.Context, c *corral, l *sock.Listener, log *slog.Logge
 }
 
 func runRuntime(ctx context.Context, c *corral, l *sock.Listener, log *slog.Logger) error {
-	return daemon.Run(ctx, daemon.Config{
+	return fromRuntime(daemon.Run(ctx, c.runtimeConfig(l, log)))
+}
+
+// checkRuntime refuses a start that cannot succeed, before anybody is told that the runtime is there.
+func checkRuntime(ctx context.Context, c *corral) error {
+	return fromRuntime(daemon.Check(ctx, c.runtimeConfig(nil, slog.New(slog.DiscardHandler))))
+}
+
+func (c *corral) runtimeConfig(l net.Listener, log *slog.Logger) daemon.Config {
+	return daemon.Config{
 		Listener: l, DataDir: c.paths.Data, RunDir: c.paths.Run, Self: c.self,
 		HistoryLimit: historyLimit(c.config.History.Lines), Env: c.paths.Environ(c.env), Log: log,
 		JournalDir: c.paths.Journal(), JournalInput: c.config.Journal.Input,
-	})
+	}
 }
 
 func runRecorder(ctx context.Context, c *corral, l *sock.Listener, log *slog.Logger) error {

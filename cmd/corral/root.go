@@ -36,6 +36,10 @@ func run(args []string, stdin, stdout, stderr *os.File) int {
 	if err != nil && ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return exitInterrupted
 	}
+	var status exitStatus
+	if errors.As(err, &status) {
+		return int(status)
+	}
 	return p.fail(err)
 }
 
@@ -79,6 +83,7 @@ func (p *program) command() *cobra.Command {
 		p.newCommand(), p.lsCommand(), p.showCommand(), p.attachCommand(), p.sendCommand(), p.screenCommand(),
 		p.historyCommand(), p.restartCommand(), p.stopCommand(), p.closeCommand(), p.rmCommand(), p.renameCommand(),
 		p.eventsCommand(), p.journalCommand(), p.waitCommand(), p.statusCommand(), p.upCommand(), p.downCommand(), p.versionCommand(),
+		p.taskCommand(), p.doctorCommand(), p.logsCommand(),
 		p.serverCommand(), p.runtimeCommand(), p.recorderCommand(), p.workerCommand(),
 	)
 	return root

@@ -84,7 +84,7 @@ func (c *corral) status(ctx context.Context) (sessions.Status, error) {
 
 // look finds out what runs without a server: the locks and the sockets know.
 func (c *corral) look(ctx context.Context) (sessions.Status, error) {
-	st := sessions.Status{Sessions: map[sessions.State]int{}, Tasks: map[string]int{}}
+	st := sessions.Status{Sessions: map[sessions.State]int{}, Tasks: map[sessions.TaskState]int{}}
 	for _, r := range []struct {
 		name paths.Role
 		to   *sessions.RoleStatus
@@ -192,10 +192,19 @@ func statusRows(st sessions.Status) [][]string {
 		rows = append(rows, []string{"journal", "", "", words(j.Warning, fmt.Sprintf("%.1f MiB", float64(j.Bytes)/(1<<20)), since)})
 	}
 	for _, n := range st.Nodes {
-		rows = append(rows, []string{"node", string(n.State), "", words(n.Name)})
+		rows = append(rows, []string{"node", string(n.State), "", words(n.Name, n.Message)})
 	}
 	if len(counts) > 0 {
 		rows = append(rows, []string{"sessions", "", "", strings.Join(counts, ", ")})
+	}
+	counts = nil
+	for _, s := range sessions.TaskStates() {
+		if n := st.Tasks[s]; n > 0 {
+			counts = append(counts, fmt.Sprintf("%d %s", n, s))
+		}
+	}
+	if len(counts) > 0 {
+		rows = append(rows, []string{"tasks", "", "", strings.Join(counts, ", ")})
 	}
 	return rows
 }

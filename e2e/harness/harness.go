@@ -100,6 +100,8 @@ type Corral struct {
 	Data string
 	bin  string
 	env  []string
+	// namespace is what a shell does in a mount namespace of its own before each command; "" for none.
+	namespace string
 }
 
 // New returns a fresh Corral. Nothing runs yet.
@@ -158,6 +160,10 @@ func userName() string {
 // Cmd returns a command of the binary, not yet started.
 func (c *Corral) Cmd(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, c.bin, args...)
+	if c.namespace != "" {
+		script := c.namespace + ` || exit 99; exec "$0" "$@"`
+		cmd = exec.CommandContext(ctx, "unshare", append([]string{"--mount", "sh", "-c", script, c.bin}, args...)...)
+	}
 	cmd.Env = c.Env()
 	cmd.Dir = c.Home
 	return cmd
@@ -315,10 +321,27 @@ func Alive(pid int) bool {
 	return i > 0 && len(b) > i+2 && b[i+2] != 'Z' && b[i+2] != 'X'
 }
 
+// InNamespace makes every later command run in a mount namespace of its own, after the shell script; what that mounts,
+// nobody else sees. Where the kernel gives none, as in most containers, the test ends here.
+func (c *Corral) InNamespace(script string) {
+	c.T.Helper()
+	Need(c.T, "unshare", "util-linux")
+	if out, err := exec.Command("unshare", "--mount", "true").CombinedOutput(); err != nil {
+		c.T.Skipf("this machine lets us make no mount namespace: %s", out)
+	}
+	c.namespace = script
+}
+
 // Tmux runs a tmux command on this Corral's private server.
 func (c *Corral) Tmux(args ...string) (string, error) {
 	c.T.Helper()
-	cmd := exec.Command("tmux", append([]string{"-S", c.Status().Tmux.Socket}, args...)...)
+	return c.TmuxAt(c.Status().Tmux.Socket, args...)
+}
+
+// TmuxAt runs a tmux command on the server behind a socket.
+func (c *Corral) TmuxAt(socket string, args ...string) (string, error) {
+	c.T.Helper()
+	cmd := exec.Command("tmux", append([]string{"-N", "-S", socket}, args...)...)
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8", "TERM=xterm-256color"}
 	out, err := cmd.CombinedOutput()
 	return strings.TrimRight(string(out), "\n"), err

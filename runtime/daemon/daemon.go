@@ -16,6 +16,7 @@ import (
 
 	"corral/runtime/internal/attach"
 	"corral/runtime/internal/httpapi"
+	"corral/runtime/internal/task"
 	"corral/runtime/internal/tmux"
 	"corral/runtime/rtapi"
 )
@@ -49,9 +50,6 @@ type Config struct {
 func Run(ctx context.Context, cfg Config) error {
 	ctx, shutdown := context.WithCancel(ctx)
 	defer shutdown()
-	if cfg.HistoryLimit == 0 {
-		cfg.HistoryLimit = defaultHistory
-	}
 	if cfg.JournalDir == "" {
 		cfg.JournalDir = filepath.Join(cfg.DataDir, "journal")
 	}
@@ -59,15 +57,7 @@ func Run(ctx context.Context, cfg Config) error {
 	if err := os.MkdirAll(specs, 0o700); err != nil {
 		return fmt.Errorf("start the runtime: %w", err)
 	}
-	server, err := tmux.New(ctx, tmux.Config{
-		Binary:       cfg.TmuxBinary,
-		Socket:       filepath.Join(cfg.RunDir, "tmux.sock"),
-		ConfPath:     filepath.Join(cfg.DataDir, "tmux.conf"),
-		StatePath:    filepath.Join(cfg.DataDir, "tmux.json"),
-		HistoryLimit: cfg.HistoryLimit,
-		Env:          cfg.Env,
-		Log:          cfg.Log,
-	})
+	server, err := tmux.New(ctx, tmuxConfig(cfg))
 	if err != nil {
 		return fmt.Errorf("start the runtime: %w", err)
 	}
@@ -88,6 +78,14 @@ func Run(ctx context.Context, cfg Config) error {
 		locks: newLocks(), journals: journals,
 	}
 	journals.tty, journals.screen = inv.tty, terms.Screen
+	tasks, err := task.New(task.Config{
+		Dir: filepath.Join(cfg.DataDir, "tasks"), Self: cfg.Self,
+		Tmux: taskSessions{server, inv}, Listener: inv, Log: cfg.Log,
+	})
+	if err != nil {
+		return fmt.Errorf("start the runtime: %w", err)
+	}
+	inv.runners = tasks.SetSessions
 	rec := &recorderKeeper{
 		self: cfg.Self, socket: socket, env: recorderEnv(cfg), log: cfg.Log, repipe: terms.repipe,
 	}
@@ -96,7 +94,7 @@ func Run(ctx context.Context, cfg Config) error {
 
 	status := rtapi.Status{PID: os.Getpid(), Incarnation: rand.Text(), StartedAt: time.Now().UTC()}
 	handler := httpapi.New(httpapi.Config{
-		Terminals: terms, Reader: terms, Inventory: inv, Streams: hub, Journals: journals, Shutdown: shutdown, Log: cfg.Log,
+		Terminals: terms, Reader: terms, Inventory: inv, Streams: hub, Journals: journals, Tasks: tasks, Shutdown: shutdown, Log: cfg.Log,
 		Status: func() rtapi.Status {
 			st := status
 			st.Tmux, st.RecorderPID, st.Journal = server.Status(), rec.pid(), journals.usage()
@@ -104,14 +102,17 @@ func Run(ctx context.Context, cfg Config) error {
 		},
 	})
 
-	tasks, ctx := errgroup.WithContext(ctx)
-	tasks.Go(func() error { return server.Serve(ctx) })
-	tasks.Go(func() error { return inv.run(ctx) })
-	tasks.Go(func() error { return rec.run(ctx) })
-	tasks.Go(func() error { return journals.client.Run(ctx) })
-	tasks.Go(func() error { return journals.run(ctx) })
-	tasks.Go(func() error { return serve(ctx, cfg.Listener, handler, hub, cfg.Log) })
-	if err := tasks.Wait(); err != nil && !errors.Is(err, context.Canceled) {
+	parts, ctx := errgroup.WithContext(ctx)
+	parts.Go(func() error { return journals.client.Run(ctx) })
+	parts.Go(func() error { return journals.run(ctx) })
+	parts.Go(func() error { return server.Serve(ctx) })
+	parts.Go(func() error { return inv.run(ctx) })
+	parts.Go(func() error { return tasks.Run(ctx) })
+	parts.Go(func() error { return rec.run(ctx) })
+	parts.Go(func() error { return journals.client.Run(ctx) })
+	parts.Go(func() error { return journals.run(ctx) })
+	parts.Go(func() error { return serve(ctx, cfg.Listener, handler, hub, cfg.Log) })
+	if err := parts.Wait(); err != nil && !errors.Is(err, context.Canceled) {
 		return fmt.Errorf("run the runtime: %w", err)
 	}
 	return nil

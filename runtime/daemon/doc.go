@@ -6,7 +6,7 @@
 // is not known: that is an error. Once Run's context ends nothing more is reported, because a host that shuts down may
 // end the programs before it ends us.
 //
-// Goroutines of Run: the tmux server's, the inventory's loop, the recorder's keeper, the HTTP server with one per
+// Goroutines of Run: the tmux server's, the inventory's loop, the tasks' (see runtime/internal/task), the recorder's keeper, the HTTP server with one per
 // request, and the viewers' (see runtime/internal/attach). Run returns when all have ended.
 //
 // Locks: inventory.mu guards the cache and the subscribers; nothing slow happens under it. terminals.locks has one lock

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"corral/runtime/internal/task"
 	"corral/runtime/internal/tmux"
 	"corral/runtime/rtapi"
 )
@@ -33,9 +34,10 @@ const (
 
 // inventory is the cache of what tmux knows, and the hub of the events about it.
 type inventory struct {
-	tmux   *tmux.Server
-	log    *slog.Logger
-	exited func(id string, code, signal *int) // told of each end of a program
+	tmux    *tmux.Server
+	log     *slog.Logger
+	exited  func(id string, code, signal *int) // told of each end of a program
+	runners func(task.Sessions)                // told of each listing
 
 	refreshed chan chan<- error // asks for a listing now, and how it went; the inner channel has room
 
@@ -44,6 +46,7 @@ type inventory struct {
 	panes   map[string]tmux.Pane          // by session id, of the listing that known was made of; guarded by mu
 	ready   chan struct{}                 // closed once known is Complete, replaced when it is not any more; guarded by mu
 	viewers map[string]viewers            // guarded by mu
+	tasks   map[string]rtapi.Task         // nil until they are known; guarded by mu
 	subs    map[chan rtapi.Event]struct{} // guarded by mu
 	ended   bool                          // nothing is reported any more; guarded by mu
 }
@@ -54,6 +57,7 @@ func newInventory(server *tmux.Server, log *slog.Logger) *inventory {
 	return &inventory{
 		tmux: server, log: log,
 		exited:    func(string, *int, *int) {},
+		runners:   func(task.Sessions) {},
 		refreshed: make(chan chan<- error),
 		ready:     make(chan struct{}),
 		viewers:   map[string]viewers{},
@@ -131,7 +135,12 @@ func (inv *inventory) list(ctx context.Context) (seen, error) {
 	next := rtapi.Inventory{
 		Complete: true, At: time.Now().UTC(), Server: l.Server, Ended: inv.tmux.Ended(), Terminals: []rtapi.Terminal{},
 	}
+	runners := task.Sessions{Server: l.Server, Dead: map[string]bool{}, Ends: next.Ended}
 	for _, p := range l.Panes {
+		if id, ok := strings.CutPrefix(p.Session, task.SessionPrefix); ok {
+			runners.Dead[id] = p.Dead
+			continue
+		}
 		id, ours := strings.CutPrefix(p.Session, sessionPrefix)
 		if !ours {
 			continue
@@ -146,6 +155,7 @@ func (inv *inventory) list(ctx context.Context) (seen, error) {
 	}
 	slices.SortFunc(next.Terminals, func(a, b rtapi.Terminal) int { return strings.Compare(a.ID, b.ID) })
 	inv.book(next, panes)
+	inv.runners(runners)
 	return s, nil
 }
 
@@ -278,6 +288,9 @@ func (inv *inventory) Subscribe(ctx context.Context) (<-chan rtapi.Event, func()
 	}
 	full := inv.snapshotLocked()
 	sub <- rtapi.Event{Type: rtapi.EventInventory, Inventory: &full}
+	if inv.tasks != nil {
+		sub <- inv.tasksEventLocked()
+	}
 	inv.subs[sub] = struct{}{}
 	return sub, func() {
 		inv.mu.Lock()

@@ -16,6 +16,7 @@ import (
 // Spec says what to start. It travels in a file with mode 0600 because the environment may hold secrets.
 type Spec struct {
 	Argv        []string `json:"argv,omitempty"` // empty: the login shell
+	Line        string   `json:"line,omitempty"` // instead of Argv: what the login shell is to do
 	Env         []string `json:"env,omitempty"`
 	CWD         string   `json:"cwd"`
 	KeepTmuxEnv bool     `json:"keepTmuxEnv,omitempty"`
@@ -77,6 +78,9 @@ func run(path string) error {
 	env := environment(os.Environ(), spec)
 	shell := loginShell(env)
 	file, argv := command(shell, spec.Argv)
+	if spec.Line != "" {
+		file, argv = commandLine(shell, spec.Line)
+	}
 	if err := syscall.Exec(file, argv, env); err != nil {
 		return fmt.Errorf("%s cannot be started: %w", file, err)
 	}
@@ -167,11 +171,26 @@ func command(shell string, argv []string) (file string, args []string) {
 		return shell, []string{"-" + filepath.Base(shell)}
 	}
 	script := `exec "$@"`
-	switch filepath.Base(shell) {
-	case "fish":
+	if filepath.Base(shell) == "fish" {
 		return shell, append([]string{shell, "-lc", "exec $argv"}, argv...)
-	case "csh", "tcsh", "nu", "xonsh", "elvish", "pwsh":
-		shell = "/bin/sh" // they have another language
 	}
+	shell = likeSh(shell)
 	return shell, append([]string{shell, "-lc", script, argv[0]}, argv...)
+}
+
+// commandLine returns what to execute for a line of the login shell's own language.
+func commandLine(shell, line string) (file string, args []string) {
+	if filepath.Base(shell) != "fish" {
+		shell = likeSh(shell)
+	}
+	return shell, []string{shell, "-lc", line}
+}
+
+// likeSh replaces shells that have another language, or other options, than sh.
+func likeSh(shell string) string {
+	switch filepath.Base(shell) {
+	case "csh", "tcsh", "nu", "xonsh", "elvish", "pwsh":
+		return fallbackShell
+	}
+	return shell
 }

@@ -80,14 +80,19 @@ type EventType string
 const (
 	EventInventory EventType = "inventory"
 	EventViewers   EventType = "viewers" // a terminal's viewer counts changed
-	EventAlive     EventType = "alive"   // nothing happened for 5 s
+	EventTasks     EventType = "tasks"   // all tasks; the second event of a stream, once they are known
+	EventTask      EventType = "task"    // a task is new or has changed
+	EventTaskGone  EventType = "taskRemoved"
+	EventAlive     EventType = "alive" // nothing happened for 5 s
 )
 
 // Event is one line of GET /v1/events (newline-delimited JSON).
 type Event struct {
 	Type      EventType  `json:"type"`
 	Inventory *Inventory `json:"inventory,omitempty"` // inventory
-	ID        string     `json:"id,omitempty"`        // viewers
+	Tasks     []Task     `json:"tasks,omitempty"`     // tasks
+	Task      *Task      `json:"task,omitempty"`      // task
+	ID        string     `json:"id,omitempty"`        // viewers, taskRemoved
 	Attached  int        `json:"attached"`            // viewers
 	Watching  int        `json:"watching"`            // viewers
 }

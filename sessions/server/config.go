@@ -45,8 +45,8 @@ type Database struct {
 	RunAsUser string // "" or, when root, "postgres"
 }
 
-// kind is what status calls the database.
-func (d Database) kind() string {
+// Kind is what status calls the database.
+func (d Database) Kind() string {
 	if d.URL != "" {
 		return "external"
 	}

@@ -189,9 +189,11 @@ func (d *database) down(err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.store == nil {
-		d.why = &sessions.Error{
-			Code: sessions.CodeDatabaseUnavailable, Message: status.Message, Hint: "see corral status and corral doctor", Cause: err,
+		hint := "see corral status and corral doctor"
+		if e := (*sessions.Error)(nil); errors.As(err, &e) && e.Hint != "" {
+			hint = e.Hint
 		}
+		d.why = &sessions.Error{Code: sessions.CodeDatabaseUnavailable, Message: status.Message, Hint: hint, Cause: err}
 	}
 }
 

@@ -58,6 +58,7 @@ func (l *link) revive(ctx context.Context, pause *time.Duration) time.Duration {
 	if err := l.start(ctx); err != nil {
 		if ctx.Err() == nil {
 			l.log.Warn("runtime not started", "error", err, "retry", wait)
+			l.board.SetNodeMessage(sessions.CleanLine(err.Error(), 300))
 		}
 		return wait
 	}
@@ -93,6 +94,14 @@ func (l *link) event(e rtapi.Event) {
 	case rtapi.EventViewers:
 		l.board.Viewers(sessions.ID(e.ID), e.Attached, e.Watching)
 		l.reconciler.Viewers(sessions.ID(e.ID), e.Attached)
+	case rtapi.EventTasks:
+		l.board.SetTasks(e.Tasks)
+	case rtapi.EventTask:
+		if e.Task != nil {
+			l.board.SetTask(*e.Task)
+		}
+	case rtapi.EventTaskGone:
+		l.board.DropTask(sessions.ID(e.ID))
 	case rtapi.EventAlive:
 	}
 }

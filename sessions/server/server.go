@@ -36,7 +36,7 @@ func Run(ctx context.Context, cfg Config) error {
 	life, stop := context.WithCancel(ctx)
 	defer stop()
 	api := httpapi.New(life, httpapi.Config{
-		Service: r.service, Board: r.board, DialStream: r.runtime.DialStream,
+		Service: r.service, Board: r.board, DialStream: r.runtime.DialStream, TaskLog: r.runtime.TaskLog,
 		Journal: r.runtime.Journal, RemoveJournal: r.runtime.RemoveJournal,
 		Home: home(cfg.Home), ReplayLines: cfg.ReplayLines, Log: cfg.Log,
 		Shutdown: func(req sessions.ShutdownRequest) {
@@ -92,7 +92,7 @@ func newRole(cfg Config) *role {
 	r := &role{
 		cfg:     cfg,
 		owner:   uuid.NewString(),
-		board:   service.NewBoard(cfg.Node, cfg.Database.kind()),
+		board:   service.NewBoard(cfg.Node, cfg.Database.Kind()),
 		runtime: rtclient.New(cfg.RuntimeSocket),
 	}
 	r.db = &database{external: cfg.Database.URL, cluster: cfg.cluster(), board: r.board, log: cfg.Log}

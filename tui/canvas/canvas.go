@@ -126,6 +126,20 @@ func (c *Canvas) DrawLine(x, y, w int, ansi string) {
 	c.put(x, y, c.line)
 }
 
+// DrawCells draws cells at x, y, clipped or padded with blanks to w of them. Their hyperlinks, whose table it does not
+// know, are left out.
+func (c *Canvas) DrawCells(x, y, w int, cells []vt.Cell) {
+	if w <= 0 || y < 0 || y >= c.rows {
+		return
+	}
+	w = min(w, maxSide)
+	c.line = append(c.line[:0], cells[:min(w, len(cells))]...)
+	for len(c.line) < w {
+		c.line = append(c.line, blank(vt.Style{}))
+	}
+	c.put(x, y, c.line)
+}
+
 // DrawBlock draws the lines of s, separated by newlines, into r. Lines and cells beyond r are cut; what s does not reach
 // is blank.
 func (c *Canvas) DrawBlock(r Rect, s string) {

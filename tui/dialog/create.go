@@ -21,12 +21,9 @@ const (
 
 // NewSession is the form for a new session.
 type NewSession struct {
-	form
+	directoryForm
 	keys       *keys.Map
 	cols, rows int
-
-	asked      string   // the prefix that candidates are wanted for
-	candidates []string // directories that begin with asked, once told
 }
 
 // Defaults is what the form offers.
@@ -37,7 +34,7 @@ type Defaults struct {
 
 // NewNewSession returns the form, with the cursor in the title.
 func NewNewSession(m *keys.Map, d Defaults) *NewSession {
-	f := &NewSession{keys: m, cols: d.Cols, rows: d.Rows}
+	f := &NewSession{keys: m, cols: d.Cols, rows: d.Rows, directoryForm: directoryForm{directory: fieldDirectory}}
 	f.fields = []field{
 		fieldTitle:     newField("title", "named after the directory", sessions.MaxTitle),
 		fieldDirectory: newField("directory", "an absolute path", sessions.MaxPath),
@@ -51,96 +48,16 @@ func NewNewSession(m *keys.Map, d Defaults) *NewSession {
 }
 
 // HandleKey takes one key press.
-func (f *NewSession) HandleKey(k tea.KeyMsg) Action {
-	what := f.keys.Lookup(keys.Form, k.String())
-	if f.busy != "" && what != keys.Cancel {
-		return nil
-	}
-	switch what {
-	case keys.Cancel:
-		return Closed{}
-	case keys.Accept:
-		return f.accept()
-	case keys.Complete:
-		if f.at == fieldDirectory && f.complete() {
-			return f.ask()
-		}
-		f.focus(f.at + 1)
-		return f.ask()
-	case keys.Next:
-		f.focus(f.at + 1)
-		return f.ask()
-	case keys.Previous:
-		f.focus(f.at - 1)
-		return f.ask()
-	default:
-		if f.edit(k) {
-			return f.ask()
-		}
-		return nil
-	}
-}
-
-// ask asks for candidates while the directory has the keyboard and they are not known.
-func (f *NewSession) ask() Action {
-	prefix := f.fields[fieldDirectory].value()
-	if f.at != fieldDirectory || prefix == f.asked || !strings.HasPrefix(prefix, "/") {
-		return nil
-	}
-	f.asked, f.candidates = prefix, nil
-	return DirectoriesWanted{Prefix: prefix}
-}
-
-// SetDirectories takes the directories that begin with prefix. An answer for a prefix that was typed over is dropped.
-func (f *NewSession) SetDirectories(prefix string, directories []string) {
-	if prefix == f.asked {
-		f.candidates = directories
-	}
-}
-
-// complete extends the directory as far as all candidates agree, a single one up to its slash, and reports whether that
-// was any further.
-func (f *NewSession) complete() bool {
-	dir := &f.fields[fieldDirectory]
-	typed := dir.value()
-	if typed != f.asked || len(f.candidates) == 0 {
-		return false
-	}
-	common := f.candidates[0]
-	for _, c := range f.candidates[1:] {
-		common = commonPrefix(common, c)
-	}
-	if len(f.candidates) == 1 && !strings.HasSuffix(common, "/") {
-		common += "/"
-	}
-	if len(common) <= len(typed) || !strings.HasPrefix(common, typed) {
-		return false
-	}
-	dir.set(common)
-	return true
-}
-
-func commonPrefix(a, b string) string {
-	n := 0
-	for i, r := range a {
-		if !strings.HasPrefix(b[i:], string(r)) {
-			break
-		}
-		n = i + len(string(r))
-	}
-	return a[:n]
-}
+func (f *NewSession) HandleKey(k tea.KeyMsg) Action { return f.handle(f.keys, k, f.accept) }
 
 func (f *NewSession) accept() Action {
-	dir := f.fields[fieldDirectory].value()
-	if !strings.HasPrefix(dir, "/") {
-		f.focus(fieldDirectory)
-		f.problem = "the directory must be an absolute path, as /home/me"
+	dir, ok := f.chosen()
+	if !ok {
 		return nil
 	}
 	r := sessions.CreateRequest{
 		Title:   sessions.CleanTitle(f.fields[fieldTitle].value()),
-		CWD:     path.Clean(dir),
+		CWD:     dir,
 		Project: f.fields[fieldProject].value(),
 		Kind:    sessions.KindShell,
 		Cols:    f.cols,
@@ -166,41 +83,18 @@ func defaultTitle(r sessions.CreateRequest) string {
 // commandArgs turns a command line into arguments. A line of plain words is split at its blanks, so that the program
 // itself is what runs and what `ps` shows; whatever a shell would have to read is left to one.
 func commandArgs(line string) []string {
-	if strings.ContainsAny(line, "|&;<>()$`\\\"'*?[]#~=%{}!\n\t") {
+	if needsShell(line) {
 		return []string{"sh", "-c", line}
 	}
 	return strings.Fields(line)
 }
 
+// needsShell reports whether a line is more than plain words.
+func needsShell(line string) bool { return strings.ContainsAny(line, "|&;<>()$`\\\"'*?[]#~=%{}!\n\t") }
+
 // View returns the form as a block.
 func (f *NewSession) View(t *style.Theme, w, h int) string {
-	width := inner(w, 64)
-	const around = 10 // border, title, fields, hints and the blank lines between them
-	var below []string
-	if f.at == fieldDirectory {
-		below = f.completions(t, width, h-around)
-	}
-	body := strings.Join(f.lines(t, width, below), "\n")
-	foot := f.foot(t, hints(f.keys, keys.Form, keys.Accept, keys.Complete, keys.Next, keys.Cancel))
-	return frame(t, t.Dialog, "New session", body, clip(foot, width))
-}
-
-// completions lists at most n candidates under the directory.
-func (f *NewSession) completions(t *style.Theme, w, n int) []string {
-	const most = 6
-	n = min(n, most)
-	if f.fields[fieldDirectory].value() != f.asked || n <= 0 {
-		return nil
-	}
-	var lines []string
-	for i, c := range f.candidates {
-		if i == n-1 && len(f.candidates) > n {
-			lines = append(lines, t.Tone(style.Muted).Render("           ..."))
-			break
-		}
-		lines = append(lines, t.Tone(style.Quiet).Render(clip("           "+sessions.CleanLine(c, sessions.MaxPath), w)))
-	}
-	return lines
+	return f.block(f.keys, t, "New session", w, h)
 }
 
 // Rename is the form for another title.

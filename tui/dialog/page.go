@@ -63,7 +63,7 @@ func NewHelp(m *keys.Map, version string) *Help { return &Help{page: page{keys: 
 // View returns the help as a block.
 func (d *Help) View(t *style.Theme, w, h int) string {
 	width := inner(w, 76)
-	const keyColumn = 16 // "page down space"
+	const keyColumn = 17 // "backspace ctrl+h"
 	var lines []string
 	for _, c := range keys.Contexts() {
 		if len(lines) > 0 {

@@ -13,6 +13,8 @@ const (
 	Form      Context = "form"
 	Question  Context = "question"
 	Page      Context = "page" // help and details
+	Log       Context = "log"
+	Prompt    Context = "prompt" // of the log
 )
 
 // Action is what a key does.
@@ -47,6 +49,30 @@ const (
 	Yes      Action = "yes"
 	PageDown Action = "page-down"
 	PageUp   Action = "page-up"
+)
+
+// The actions of tasks and their logs.
+const (
+	Run       Action = "run"
+	ShowLog   Action = "log"
+	HalfDown  Action = "half-down"
+	HalfUp    Action = "half-up"
+	Left      Action = "left"
+	Right     Action = "right"
+	LineStart Action = "line-start"
+	Wrap      Action = "wrap"
+	Search    Action = "search"
+	Filter    Action = "filter"
+	More      Action = "more"
+	Less      Action = "less"
+	Goto      Action = "goto"
+	Times     Action = "times"
+	Save      Action = "save"
+	Select    Action = "select"
+	Copy      Action = "copy"
+	Regexp    Action = "regexp"
+	Erase     Action = "erase"
+	EraseAll  Action = "erase-all"
 )
 
 // Binding ties keys to an action in a context. Keys are in Bubble Tea's spelling.
@@ -109,7 +135,7 @@ func (m *Map) Binding(c Context, a Action) (Binding, bool) {
 }
 
 // Contexts lists the contexts in the order of the help.
-func Contexts() []Context { return []Context{Dashboard, Pane, Form, Question, Page} }
+func Contexts() []Context { return []Context{Dashboard, Pane, Log, Prompt, Form, Question, Page} }
 
 // Title is the heading of a context in help and documentation.
 func (c Context) Title() string {
@@ -124,23 +150,29 @@ func (c Context) Title() string {
 		return "At a question"
 	case Page:
 		return "On a page of text"
+	case Log:
+		return "In the log of a task"
+	case Prompt:
+		return "While the log asks for something"
 	}
 	return string(c)
 }
 
 func table(prefix string) []Binding {
 	return []Binding{
-		{Dashboard, Enter, []string{"enter"}, "type into it", "give the keyboard to the selected session"},
+		{Dashboard, Enter, []string{"enter"}, "type into it", "give the keyboard to the selected session, or to the log of the selected task"},
 		{Dashboard, Create, []string{"n"}, "new", "make a new session"},
-		{Dashboard, Down, []string{"j", "down"}, "down", "select the next session; the pane follows at once"},
-		{Dashboard, Up, []string{"k", "up"}, "up", "select the session before"},
-		{Dashboard, Top, []string{"g", "home"}, "first", "select the first session"},
-		{Dashboard, Bottom, []string{"G", "end"}, "last", "select the last session"},
-		{Dashboard, Restart, []string{"R"}, "restart", "restart a session that has ended: same title and directory, fresh process"},
-		{Dashboard, Stop, []string{"x"}, "stop", "stop a live session, or close a recoverable one; asks first"},
-		{Dashboard, Remove, []string{"X", "d"}, "remove", "remove an ended session with its history; asks first"},
+		{Dashboard, Run, []string{"t"}, "task", "run a task: a command that needs no viewer, and whose output is kept as its log"},
+		{Dashboard, ShowLog, []string{"l"}, "log", "read the log of the selected task: scroll, search, filter"},
+		{Dashboard, Down, []string{"j", "down"}, "down", "select the next session or task; the pane follows at once"},
+		{Dashboard, Up, []string{"k", "up"}, "up", "select the one before"},
+		{Dashboard, Top, []string{"g", "home"}, "first", "select the first one"},
+		{Dashboard, Bottom, []string{"G", "end"}, "last", "select the last one"},
+		{Dashboard, Restart, []string{"R"}, "restart", "restart a session that has ended: same title and directory, fresh process; run the command of a task once more"},
+		{Dashboard, Stop, []string{"x"}, "stop", "stop a live session, close a recoverable one, or cancel a task; asks first"},
+		{Dashboard, Remove, []string{"X", "d"}, "remove", "remove an ended session with its history, or an ended task with its log; asks first"},
 		{Dashboard, Rename, []string{"r"}, "rename", "give the session another title"},
-		{Dashboard, Details, []string{"i"}, "details", "show the session's state, why, since when, and what led to it"},
+		{Dashboard, Details, []string{"i"}, "details", "show the state of a session or task, why, since when, and what led to it"},
 		{Dashboard, Zoom, []string{"z"}, "zoom", "give the pane the whole terminal, or take it back"},
 		{Dashboard, Help, []string{"?"}, "help", "show every key"},
 		{Dashboard, Redraw, []string{"ctrl+l"}, "redraw", "draw the whole screen again"},
@@ -149,6 +181,39 @@ func table(prefix string) []Binding {
 		{Dashboard, Quit, []string{"q", "ctrl+c"}, "quit", "close the dashboard; the sessions keep running"},
 
 		{Pane, Leave, []string{prefix}, "back", "give the keyboard back to the dashboard; press it twice to send it to the program"},
+
+		{Log, Leave, []string{"q", "esc", "ctrl+c", prefix}, "back", "give the keyboard back to the dashboard"},
+		{Log, Down, []string{"j", "down"}, "down", "scroll down"},
+		{Log, Up, []string{"k", "up"}, "up", "scroll up; the log is no longer followed"},
+		{Log, PageDown, []string{" ", "pgdown"}, "page down", "scroll one page down"},
+		{Log, PageUp, []string{"b", "pgup"}, "page up", "scroll one page up"},
+		{Log, HalfDown, []string{"ctrl+d"}, "half down", "scroll half a page down"},
+		{Log, HalfUp, []string{"ctrl+u"}, "half up", "scroll half a page up"},
+		{Log, Top, []string{"g", "home"}, "begin", "go to the begin"},
+		{Log, Bottom, []string{"G", "end", "F"}, "end", "go to the end and follow what comes"},
+		{Log, Left, []string{"h", "left"}, "left", "shift long lines to the right"},
+		{Log, Right, []string{"l", "right"}, "right", "show more of long lines"},
+		{Log, LineStart, []string{"0"}, "line start", "show long lines from their begin"},
+		{Log, Wrap, []string{"w"}, "wrap", "wrap long lines, or cut them"},
+		{Log, Search, []string{"/"}, "search", "search for a text or a regular expression; all matches are marked and counted"},
+		{Log, Next, []string{"n"}, "next", "go to the next match"},
+		{Log, Previous, []string{"N"}, "previous", "go to the match before"},
+		{Log, Filter, []string{"&"}, "filter", "show only the lines that match; an empty answer shows all"},
+		{Log, More, []string{"+", "="}, "more", "show one line more round each match of the filter"},
+		{Log, Less, []string{"-"}, "less", "show one line less"},
+		{Log, Goto, []string{":"}, "go to", "go to a line's number, to a part as 50%, or to a time as 15:04"},
+		{Log, Times, []string{"t"}, "times", "show when each line came"},
+		{Log, Select, []string{"v"}, "select", "select lines, or give the selection up; the keys that scroll extend it"},
+		{Log, Copy, []string{"y"}, "copy", "copy the selection, else the match or line at hand, to your clipboard (OSC 52)"},
+		{Log, Save, []string{"s"}, "save", "save the log to a file"},
+		{Log, Zoom, []string{"z"}, "zoom", "give the log the whole terminal, or take it back"},
+		{Log, Help, []string{"?"}, "help", "show every key"},
+
+		{Prompt, Accept, []string{"enter"}, "done", "take the answer"},
+		{Prompt, Cancel, []string{"esc", "ctrl+c"}, "cancel", "never mind"},
+		{Prompt, Regexp, []string{"ctrl+r"}, "regexp", "search for a regular expression (RE2), or for plain text again"},
+		{Prompt, Erase, []string{"backspace", "ctrl+h"}, "erase", "erase a character"},
+		{Prompt, EraseAll, []string{"ctrl+u"}, "erase all", "erase everything"},
 
 		{Form, Next, []string{"down"}, "next", "go to the next field"},
 		{Form, Previous, []string{"shift+tab", "up"}, "previous", "go to the field before"},

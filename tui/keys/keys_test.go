@@ -53,6 +53,8 @@ func TestReasons(t *testing.T) {
 	ended := keys.Situation{Selected: true, Ended: true}
 	lost := keys.Situation{Selected: true, Ended: true, Recoverable: true}
 	down := keys.Situation{Selected: true, Live: true, Down: true, CanStart: true}
+	running := keys.Situation{Task: true}
+	over := keys.Situation{Task: true, TaskEnded: true}
 	tests := []struct {
 		action keys.Action
 		in     keys.Situation
@@ -76,6 +78,18 @@ func TestReasons(t *testing.T) {
 		{keys.Create, keys.Situation{Down: true}, "press u"},
 		{keys.Create, keys.Situation{Unreachable: true}, "no server"},
 		{keys.Stop, down, "press u"},
+		{keys.ShowLog, live, "a session has no log"},
+		{keys.ShowLog, running, ""},
+		{keys.Enter, running, ""},
+		{keys.Stop, running, ""},
+		{keys.Remove, running, "only an ended task"},
+		{keys.Rename, running, "keeps its title"},
+		{keys.Stop, over, "ended already"},
+		{keys.Remove, over, ""},
+		{keys.Restart, over, ""},
+		{keys.Stop, keys.Situation{Task: true, Down: true}, "press u"},
+		{keys.Run, keys.Situation{}, ""},
+		{keys.Run, keys.Situation{Unreachable: true}, "no server"},
 		{keys.StartUp, down, ""},
 		{keys.StartUp, keys.Situation{Unreachable: true, CanStart: true}, ""},
 		{keys.StartUp, live, "nothing to start"},

@@ -11,6 +11,10 @@ func Name(key string) string {
 		return "↑"
 	case "down":
 		return "↓"
+	case "left":
+		return "←"
+	case "right":
+		return "→"
 	case "pgdown":
 		return "page down"
 	case "pgup":

@@ -3,6 +3,8 @@ package keys
 // Situation is what the dashboard knows when a key is pressed, as far as it decides whether an action is possible.
 type Situation struct {
 	Selected    bool // a session is selected
+	Task        bool // a task is selected
+	TaskEnded   bool // and has ended
 	Live        bool // its process is believed to run
 	Ended       bool
 	Recoverable bool
@@ -16,7 +18,7 @@ type Situation struct {
 // Reason says in one sentence why a cannot be done now, and what can; "" means that it can.
 func Reason(a Action, s Situation) string {
 	switch a {
-	case Create:
+	case Create, Run:
 		return serverReason(s)
 	case StartUp:
 		if !s.Down && !s.Unreachable {
@@ -26,7 +28,10 @@ func Reason(a Action, s Situation) string {
 			return "starting is switched off here; type `corral up`"
 		}
 		return ""
-	case Enter, Restart, Stop, Remove, Rename, Details:
+	case Enter, Restart, Stop, Remove, Rename, Details, ShowLog:
+		if s.Task {
+			return taskReason(a, s)
+		}
 		if !s.Selected {
 			return "no session is selected; n makes one"
 		}
@@ -38,6 +43,8 @@ func Reason(a Action, s Situation) string {
 		return enterReason(s)
 	case Details: // what is known can be shown without a server
 		return ""
+	case ShowLog:
+		return "a session has no log; enter types into it"
 	case Restart:
 		if !s.Ended {
 			return "only an ended session can be restarted; x stops this one first"
@@ -53,6 +60,26 @@ func Reason(a Action, s Situation) string {
 		if !s.Ended {
 			return "only an ended session can be removed; x stops this one first"
 		}
+	}
+	return serverReason(s)
+}
+
+// taskReason is Reason for a task.
+func taskReason(a Action, s Situation) string {
+	switch a {
+	case Enter, ShowLog, Details:
+		return ""
+	case Rename:
+		return "a task keeps its title"
+	case Stop:
+		if s.TaskEnded {
+			return "it has ended already; X removes it, R runs its command once more"
+		}
+	case Remove:
+		if !s.TaskEnded {
+			return "only an ended task can be removed; x cancels this one first"
+		}
+	default:
 	}
 	return serverReason(s)
 }

@@ -1,6 +1,6 @@
-// Package sessionlist is the list of sessions at the left of the dashboard: grouped by project, oldest first within one,
-// so that a row never jumps when a state changes. The selection is an id, not a row: it stays when rows come and go, and
-// moves to the neighbour when its session vanishes.
+// Package sessionlist is the list at the left of the dashboard: the sessions, grouped by project, oldest first within one,
+// and under them the tasks, newest first; so a row never jumps when a state changes. The selection is an id, not a row: it
+// stays when rows come and go, and moves to the neighbour when its session or task vanishes.
 //
 // A Pane is used from the dashboard's loop only. It draws visible rows only.
 package sessionlist
@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/charmbracelet/lipgloss"
 	"github.com/charmbracelet/x/ansi"
@@ -27,7 +28,11 @@ const wordsFrom = 22
 type Pane struct {
 	theme    *style.Theme
 	sessions []sessions.Session // in the order shown
+	tasks    []sessions.Task    // in the order shown
+	unseen   map[sessions.ID]bool
+	ids      []sessions.ID // of sessions and tasks, in the order shown
 	rows     []row
+	now      time.Time
 	selected sessions.ID
 	top      int // first row shown
 	w, h     int
@@ -40,14 +45,17 @@ type look struct {
 	title             string
 	badge             status.Badge
 	selected, focused bool
+	unseen            bool
 }
 
 // drawnMost bounds the memory of rows: many times what any screen shows.
 const drawnMost = 1000
 
-// row is one line: a session, or the heading of a project.
+// row is one line: a session, a task or a heading, which has the index -1.
 type row struct {
-	session int // index into sessions, -1 for a heading
+	id      sessions.ID
+	session int // index into sessions
+	task    int // index into tasks
 	project string
 }
 
@@ -76,7 +84,6 @@ func (p *Pane) SetFocus(f bool) { p.focused = f }
 
 // Set replaces the sessions. When the selected one is gone its neighbour is selected; the first one when there was none.
 func (p *Pane) Set(all []sessions.Session) {
-	was := p.index(p.selected)
 	p.sessions = slices.Clone(all)
 	slices.SortFunc(p.sessions, func(a, b sessions.Session) int {
 		return cmp.Or(
@@ -85,39 +92,57 @@ func (p *Pane) Set(all []sessions.Session) {
 			cmp.Compare(a.ID, b.ID),
 		)
 	})
-	p.rows = p.rows[:0]
+	p.arrange()
+}
+
+// arrange lays out the rows, and sees to it that something is selected.
+func (p *Pane) arrange() {
+	was := p.index(p.selected)
+	p.rows, p.ids = p.rows[:0], nil
 	project := ""
 	for i, s := range p.sessions {
 		if s.Project != project {
 			project = s.Project
-			p.rows = append(p.rows, row{session: -1, project: project})
+			p.rows = append(p.rows, row{session: -1, task: -1, project: project})
 		}
-		p.rows = append(p.rows, row{session: i})
+		p.rows = append(p.rows, row{id: s.ID, session: i, task: -1})
+		p.ids = append(p.ids, s.ID)
+	}
+	if len(p.tasks) > 0 {
+		p.rows = append(p.rows, row{session: -1, task: -1})
+	}
+	for i, t := range p.tasks {
+		p.rows = append(p.rows, row{id: t.ID, session: -1, task: i})
+		p.ids = append(p.ids, t.ID)
 	}
 	if p.index(p.selected) < 0 {
 		p.selected = ""
-		if n := len(p.sessions); n > 0 {
-			p.selected = p.sessions[min(max(was, 0), n-1)].ID
+		if n := len(p.ids); n > 0 {
+			p.selected = p.ids[min(max(was, 0), n-1)]
 		}
 	}
 	p.follow()
 }
 
-// Selected returns the selected session.
+// Selected returns the selected session, if it is one that is selected.
 func (p *Pane) Selected() (sessions.Session, bool) { return p.Session(p.selected) }
+
+// SelectedID returns the id of the selected session or task, "" when there is none.
+func (p *Pane) SelectedID() sessions.ID { return p.selected }
 
 // Session returns the session with the given id.
 func (p *Pane) Session(id sessions.ID) (sessions.Session, bool) {
-	if i := p.index(id); i >= 0 {
-		return p.sessions[i], true
+	i := slices.IndexFunc(p.sessions, func(s sessions.Session) bool { return s.ID == id })
+	if i < 0 {
+		return sessions.Session{}, false
 	}
-	return sessions.Session{}, false
+	return p.sessions[i], true
 }
 
 // Sessions returns all sessions in the order shown. The caller must not change them.
 func (p *Pane) Sessions() []sessions.Session { return p.sessions }
 
-// Select selects a session, if it is there.
+// Select selects a session or a task, if it is there.
 func (p *Pane) Select(id sessions.ID) bool {
 	if p.index(id) < 0 {
 		return false
@@ -127,31 +152,31 @@ func (p *Pane) Select(id sessions.ID) bool {
 	return true
 }
 
-// Move selects the session delta rows further down, stopping at the ends.
+// Move selects what is delta rows further down, stopping at the ends.
 func (p *Pane) Move(delta int) {
-	if n := len(p.sessions); n > 0 {
-		p.selected = p.sessions[min(max(p.index(p.selected)+delta, 0), n-1)].ID
+	if n := len(p.ids); n > 0 {
+		p.selected = p.ids[min(max(p.index(p.selected)+delta, 0), n-1)]
 		p.follow()
 	}
 }
 
 // First and Last select the ends of the list.
-func (p *Pane) First() { p.Move(-len(p.sessions)) }
+func (p *Pane) First() { p.Move(-len(p.ids)) }
 
-// Last selects the last session.
-func (p *Pane) Last() { p.Move(len(p.sessions)) }
+// Last selects the last one.
+func (p *Pane) Last() { p.Move(len(p.ids)) }
 
-// At returns the session shown in line y of the area.
+// At returns the session or task shown in line y of the area.
 func (p *Pane) At(y int) (sessions.ID, bool) {
 	i := p.top + y - 1 // line 0 is the heading
-	if y < 1 || y >= p.h || i >= len(p.rows) || p.rows[i].session < 0 {
+	if y < 1 || y >= p.h || i >= len(p.rows) || p.rows[i].id == "" {
 		return "", false
 	}
-	return p.sessions[p.rows[i].session].ID, true
+	return p.rows[i].id, true
 }
 
 func (p *Pane) index(id sessions.ID) int {
-	return slices.IndexFunc(p.sessions, func(s sessions.Session) bool { return s.ID == id })
+	return slices.Index(p.ids, id)
 }
 
 // follow scrolls as little as possible to show the selected row, and its project's heading when it is the first below
@@ -162,12 +187,10 @@ func (p *Pane) follow() {
 		p.top = 0
 		return
 	}
-	at := slices.IndexFunc(p.rows, func(r row) bool {
-		return r.session >= 0 && p.sessions[r.session].ID == p.selected
-	})
+	at := slices.IndexFunc(p.rows, func(r row) bool { return r.id != "" && r.id == p.selected })
 	if at >= 0 {
 		first := at
-		if at > 0 && p.rows[at-1].session < 0 {
+		if at > 0 && p.rows[at-1].id == "" {
 			first--
 		}
 		p.top = min(p.top, first)
@@ -184,9 +207,14 @@ func (p *Pane) View() []string {
 	lines := make([]string, 0, p.h)
 	lines = append(lines, p.heading())
 	for i := p.top; i < len(p.rows) && len(lines) < p.h; i++ {
-		if r := p.rows[i]; r.session >= 0 {
+		switch r := p.rows[i]; {
+		case r.session >= 0:
 			lines = append(lines, p.session(p.sessions[r.session]))
-		} else {
+		case r.task >= 0:
+			lines = append(lines, p.task(p.tasks[r.task]))
+		case r.project == "":
+			lines = append(lines, p.taskHeading())
+		default:
 			lines = append(lines, p.theme.Tone(style.Muted).Bold(true).Render(pad(" "+clean(r.project), p.w)))
 		}
 	}
@@ -204,17 +232,20 @@ func (p *Pane) heading() string {
 			waiting++
 		}
 	}
-	left := " Sessions"
-	right := fmt.Sprintf("%d ", len(p.sessions))
 	if waiting > 0 {
-		right = fmt.Sprintf("%d waiting ", waiting)
+		return p.section(" Sessions", fmt.Sprintf("%d waiting ", waiting), true)
 	}
+	return p.section(" Sessions", fmt.Sprintf("%d ", len(p.sessions)), false)
+}
+
+// section is the heading of a part of the list.
+func (p *Pane) section(left, right string, alarm bool) string {
 	gap := p.w - ansi.StringWidth(left) - ansi.StringWidth(right)
 	if gap < 1 {
 		return p.theme.Tone(style.Strong).Render(pad(left, p.w))
 	}
 	tone := style.Muted
-	if waiting > 0 {
+	if alarm {
 		tone = style.Waiting
 	}
 	return p.theme.Tone(style.Strong).Render(left) + strings.Repeat(" ", gap) + p.theme.Tone(tone).Render(right)
@@ -226,6 +257,10 @@ func (p *Pane) session(s sessions.Session) string {
 	if l.title == "" {
 		l.title = s.ID.Short()
 	}
+	return p.line(l)
+}
+
+func (p *Pane) line(l look) string {
 	if line, ok := p.drawn[l]; ok {
 		return line
 	}
@@ -251,6 +286,12 @@ func (p *Pane) draw(l look) string {
 		word = " " + l.badge.Word + " "
 	}
 	room := p.w - 3 - ansi.StringWidth(word)
+	if l.unseen {
+		if edge == " " {
+			edge = "•"
+		}
+		ground = ground.Bold(true)
+	}
 	return over(style.Accent).Render(edge) + over(l.badge.Tone).Render(l.badge.Mark) +
 		ground.Render(" "+pad(l.title, room)) + over(l.badge.Tone).Render(word)
 }

@@ -30,15 +30,29 @@ func check(c Config) error {
 	if !term.IsTerminal(c.Out.Fd()) {
 		return &sessions.Error{Code: code, Message: "standard output is not a terminal", Hint: "run corral without a pipe or redirection; `corral ls --json` is made for scripts"}
 	}
+	if err := c.Env.CheckTerm(); err != nil {
+		return err
+	}
+	return c.Env.CheckLocale()
+}
+
+// CheckTerm returns the sentence for people when TERM names no terminal that can carry a dashboard.
+func (e Env) CheckTerm() error {
+	const code = sessions.CodeInvalid
 	const hint = "set TERM to what the terminal is, as in: TERM=xterm-256color corral"
-	switch t := strings.ToLower(c.Env.Term); t {
+	switch t := strings.ToLower(e.Term); t {
 	case "":
 		return &sessions.Error{Code: code, Message: "TERM is not set, so nothing is known about this terminal", Hint: hint}
 	case "dumb", "unknown", "network", "dialup", "emacs":
 		return &sessions.Error{Code: code, Message: "a terminal with TERM=" + t + " cannot show a full screen", Hint: hint}
 	}
-	if _, charset, named := strings.Cut(c.Env.Locale, "."); named && !isUTF8(charset) {
-		return &sessions.Error{Code: code, Message: "the locale " + sessions.CleanLine(c.Env.Locale, 60) + " is not UTF-8", Hint: "choose one that is, as in: LC_ALL=C.UTF-8 corral"}
+	return nil
+}
+
+// CheckLocale returns the sentence for people when the locale names another character set than UTF-8.
+func (e Env) CheckLocale() error {
+	if _, charset, named := strings.Cut(e.Locale, "."); named && !isUTF8(charset) {
+		return &sessions.Error{Code: sessions.CodeInvalid, Message: "the locale " + sessions.CleanLine(e.Locale, 60) + " is not UTF-8", Hint: "choose one that is, as in: LC_ALL=C.UTF-8 corral"}
 	}
 	// A locale that names no charset ("", C, en_US) says nothing about the terminal: minimal servers set none, and the
 	// terminals of today are UTF-8.

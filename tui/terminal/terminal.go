@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -279,6 +280,15 @@ func (t *Terminal) Present(c *canvas.Canvas) {
 	if t.painter != nil {
 		t.painter.present(c)
 	}
+}
+
+// Copy puts text into the user's clipboard, if the terminal allows it: OSC 52, which xterm, kitty, WezTerm, iTerm2 and tmux
+// know and others ignore.
+func (t *Terminal) Copy(text []byte) {
+	if t.painter == nil || !t.held.Load() || t.bare {
+		return
+	}
+	t.painter.send(fmt.Appendf(nil, "\x1b]52;c;%s\x1b\\", base64.StdEncoding.EncodeToString(text)))
 }
 
 // Invalidate repaints everything, for a terminal that somebody else wrote to.

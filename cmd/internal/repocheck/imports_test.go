@@ -10,12 +10,14 @@ import (
 var may = map[string][]string{ //nolint:gochecknoglobals // a table
 	"cmd/corral": {
 		"cmd/internal/...", "sessions", "sessions/server", "sessions/sessionclient", "runtime/daemon", "runtime/rtclient",
-		"runtime/rtapi", "runtime/launch", "runtime/recorder", "tui/...", "vt",
+		"runtime/rtapi", "runtime/launch", "runtime/recorder", "runtime/taskrunner", "tui/...", "vt",
 	},
 	"cmd/internal/paths":     {"sessions"},
 	"cmd/internal/config":    {"sessions"},
 	"cmd/internal/sock":      {},
 	"cmd/internal/spawn":     {"sessions"},
+	"cmd/internal/doctor":    {"sessions"},
+	"cmd/internal/logtail":   {},
 	"cmd/internal/repocheck": {},
 
 	"vt": {},
@@ -30,6 +32,7 @@ var may = map[string][]string{ //nolint:gochecknoglobals // a table
 	"tui/dialog":                     {"tui/style", "tui/keys", "tui/status", "sessions", "vt"},
 	"tui/sessionlist":                {"tui/style", "tui/keys", "tui/status", "sessions", "vt"},
 	"tui/termpane":                   {"tui/style", "tui/keys", "tui/canvas", "sessions", "vt"},
+	"tui/logview":                    {"tui/style", "tui/keys", "tui/canvas", "sessions", "vt"},
 	"tui/internal/nobackgroundquery": {},
 	"tui/internal/tuitest":           {"tui/...", "sessions", "vt"},
 
@@ -51,7 +54,13 @@ var may = map[string][]string{ //nolint:gochecknoglobals // a table
 	"runtime/recorder":         {"runtime/internal/journal"},
 	"runtime/daemon":           {"runtime/rtapi", "runtime/launch", "runtime/recorder", "runtime/internal/...", "sessions", "vt"},
 	"runtime/internal/journal": {},
+	"runtime/taskrunner":       {"runtime/rtapi", "runtime/internal/taskdir", "runtime/internal/inotify", "runtime/internal/procfs"},
 	"runtime/internal/procfs":  {"runtime/rtapi"},
+	"runtime/internal/inotify": {},
+	"runtime/internal/taskdir": {"runtime/rtapi", "runtime/internal/procfs"},
+	"runtime/internal/task": {
+		"runtime/rtapi", "runtime/launch", "runtime/internal/taskdir", "runtime/internal/inotify", "runtime/internal/procfs",
+	},
 	"runtime/internal/tmux":    {"runtime/rtapi", "runtime/internal/procfs"},
 	"runtime/internal/attach":  {"runtime/rtapi", "runtime/internal/tmux", "sessions", "vt"},
 	"runtime/internal/httpapi": {"runtime/rtapi", "runtime/internal/...", "sessions"},
@@ -60,6 +69,8 @@ var may = map[string][]string{ //nolint:gochecknoglobals // a table
 	"migrations/pgtest": {"migrations"},
 	"e2e":               {},
 	"e2e/harness":       {"sessions", "vt", "e2e/rounds"},
+	"e2e/proof":         {},
+	"e2e/proof/report":  {"e2e/proof"},
 	"e2e/rounds":        {},
 }
 
@@ -117,7 +128,7 @@ var reach = []struct { //nolint:gochecknoglobals // a table
 	{[]string{"vt"}, []string{module + "/...", bubbletea, lipgloss}, "terminal emulation is tested and used without the rest"},
 	{[]string{"runtime/..."}, []string{pgx, bubbletea, lipgloss}, "the runtime must live while the database and every screen are away"},
 	{[]string{"sessions/..."}, []string{bubbletea, lipgloss, module + "/tui/..."}, "the server serves any client"},
-	{[]string{"runtime/launch", "runtime/recorder"}, []string{"net/http"}, "they run at every start of a session"},
+	{[]string{"runtime/launch", "runtime/recorder", "runtime/taskrunner"}, []string{"net/http"}, "they run at every start of a session or task"},
 }
 
 func TestWhatPackagesReach(t *testing.T) {

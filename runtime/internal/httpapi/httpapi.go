@@ -66,6 +66,7 @@ type Config struct {
 	Inventory Inventory
 	Streams   Streams
 	Journals  Journals
+	Tasks     Tasks
 	Status    func() rtapi.Status
 	Shutdown  func() // asks the runtime to end, without waiting for it
 	Log       *slog.Logger
@@ -88,12 +89,20 @@ func New(cfg Config) http.Handler {
 		"DELETE /v1/terminals/{id}":         a.remove,
 		"GET /v1/terminals/{id}/screen":     a.screen,
 		"GET /v1/terminals/{id}/history":    a.history,
-		"DELETE /v1/terminals/{id}/journal": a.removeJournal,
 		"POST /v1/shutdown":                 a.shutdown,
+		"GET /v1/tasks":                     a.tasks,
+		"POST /v1/tasks":                    a.createTask,
+		"GET /v1/tasks/usage":               a.taskUsage,
+		"GET /v1/tasks/{id}":                a.task,
+		"DELETE /v1/tasks/{id}":             a.removeTask,
+		"POST /v1/tasks/{id}/cancel":        a.cancelTask,
+		"GET /v1/tasks/{id}/log/marks":      a.logMarks,
+		"DELETE /v1/terminals/{id}/journal": a.removeJournal,
 	} {
 		mux.HandleFunc(pattern, a.answer(h))
 	}
 	mux.HandleFunc("GET /v1/events", a.events)
+	mux.HandleFunc("GET /v1/tasks/{id}/log", a.log)
 	mux.HandleFunc("GET /v1/terminals/{id}/stream", a.stream)
 	mux.HandleFunc("GET /v1/terminals/{id}/journal", a.journal)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {

@@ -79,6 +79,12 @@ func BootID() (string, error) {
 	return strings.TrimSpace(string(b)), nil
 }
 
+// ThisBoot reports whether id may be the name of this boot.
+func ThisBoot(id string) bool {
+	now, err := BootID()
+	return err != nil || now == id
+}
+
 // Identify names the present life of process pid.
 func Identify(pid int) (rtapi.Incarnation, error) {
 	st, err := ReadStat(pid)

@@ -67,7 +67,7 @@ func lookPath(name string, env []string) (string, error) {
 	if path := search(name, env); path != "" {
 		return path, nil
 	}
-	return "", &rtapi.Error{Code: "invalid", Message: name + " is not installed", Hint: "install the Debian package tmux"}
+	return "", &rtapi.Error{Code: "invalid", Message: name + " is not installed", Hint: "apt-get install tmux"}
 }
 
 // search returns the absolute path of an executable, or "".

@@ -42,6 +42,8 @@ type Config struct {
 	// Journal opens the records of a session at the runtime, a line of JSON each; RemoveJournal removes them.
 	Journal       func(ctx context.Context, id, rawQuery string) (io.ReadCloser, error)
 	RemoveJournal func(ctx context.Context, id string) error
+	// TaskLog asks the runtime for bytes of a task's log.
+	TaskLog func(ctx context.Context, id, rawQuery string) (*http.Response, error)
 	// Shutdown stops the server after the answer; it returns at once.
 	Shutdown func(sessions.ShutdownRequest)
 	// Home is what a leading ~ in a directory means.
@@ -60,7 +62,10 @@ type API struct {
 	streams sync.WaitGroup
 }
 
-const createPattern = "POST /v1/sessions"
+const (
+	createPattern     = "POST /v1/sessions"
+	createTaskPattern = "POST /v1/tasks"
+)
 
 // New returns the API. When stop ends, open watches and streams are closed as the server going away.
 func New(stop context.Context, cfg Config) *API {
@@ -81,14 +86,22 @@ func New(stop context.Context, cfg Config) *API {
 		"GET /v1/status":                   a.status,
 		"GET /v1/directories":              a.directories,
 		"POST /v1/shutdown":                a.shutdown,
+		"GET /v1/tasks":                    a.tasks,
+		createTaskPattern:                  a.createTask,
+		"GET /v1/tasks/usage":              a.taskUsage,
+		"GET /v1/tasks/{id}":               a.task,
+		"DELETE /v1/tasks/{id}":            a.removeTask,
+		"POST /v1/tasks/{id}/cancel":       a.cancelTask,
+		"GET /v1/tasks/{id}/log/marks":     a.logMarks,
 	} {
 		timeout := requestTimeout
-		if pattern == createPattern {
+		if pattern == createPattern || pattern == createTaskPattern {
 			timeout = createTimeout
 		}
 		a.mux.Handle(pattern, a.answer(timeout, h))
 	}
 	a.mux.HandleFunc("GET /v1/watch", a.watch)
+	a.mux.HandleFunc("GET /v1/tasks/{id}/log", a.taskLog)
 	a.mux.HandleFunc("GET /v1/events", a.events)
 	a.mux.HandleFunc("GET /v1/sessions/{id}/stream", a.stream)
 	a.mux.HandleFunc("GET /v1/sessions/{id}/journal", a.journal)

@@ -30,6 +30,7 @@ type Runtime struct {
 	signals  []Signal
 	inputs   []rtapi.InputRequest
 	streams  map[*stream]struct{}
+	tasks    []rtapi.Task
 }
 
 // Signal is a signal that the runtime was asked to send.

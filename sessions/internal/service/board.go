@@ -27,7 +27,8 @@ type Board struct {
 	shown    map[sessions.ID]sessions.Session
 	node     sessions.NodeStatus
 	database sessions.DatabaseStatus
-	listed   bool // a whole listing has been read
+	listed   bool                          // a whole listing has been read
+	tasks    map[sessions.ID]sessions.Task // nil until a runtime has told them
 	subs     map[*Subscription]struct{}
 }
 
@@ -167,12 +168,22 @@ func (b *Board) Viewers(id sessions.ID, attached, watching int) {
 
 // SetNode notes whether the runtime answers.
 func (b *Board) SetNode(state sessions.RoleState) {
+	b.setNode(func(n *sessions.NodeStatus) { n.State, n.Message = state, "" })
+}
+
+// SetNodeMessage notes why the runtime, which does not answer, cannot be started.
+func (b *Board) SetNodeMessage(message string) {
+	b.setNode(func(n *sessions.NodeStatus) { n.State, n.Message = sessions.Offline, message })
+}
+
+func (b *Board) setNode(change func(*sessions.NodeStatus)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.node.State == state {
+	before := b.node
+	change(&b.node)
+	if b.node == before {
 		return
 	}
-	b.node.State = state
 	b.publishLocked(sessions.Change{Type: sessions.ChangeNode, Nodes: []sessions.NodeStatus{b.node}})
 }
 

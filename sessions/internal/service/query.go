@@ -105,10 +105,13 @@ func (s *Service) Status(ctx context.Context) sessions.Status {
 		Database: s.Board.Database(),
 		Nodes:    []sessions.NodeStatus{s.Board.Node()},
 		Sessions: map[sessions.State]int{},
-		Tasks:    map[string]int{},
+		Tasks:    map[sessions.TaskState]int{},
 	}
 	for _, seen := range s.Board.List() {
 		status.Sessions[seen.State]++
+	}
+	for _, t := range s.Board.Tasks() {
+		status.Tasks[t.State]++
 	}
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()

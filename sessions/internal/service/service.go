@@ -46,6 +46,7 @@ type Runtime interface {
 	Input(ctx context.Context, id string, r rtapi.InputRequest) error
 	Screen(ctx context.Context, id string) (rtapi.Screen, error)
 	History(ctx context.Context, id string, lines, before int) (rtapi.History, error)
+	Tasks
 }
 
 // Hooks let a test stop a use case between two of its steps, as a kill of the server would.
@@ -181,6 +182,15 @@ func meta(rec store.Record) rtapi.Meta {
 		Conversation: rec.ConversationID,
 		Run:          rec.Run,
 	}
+}
+
+// canStart refuses to begin what the runtime could not finish: it is away, and it is known why it does not come back.
+func (s *Service) canStart() error {
+	node := s.Board.Node()
+	if node.State == sessions.Up || node.Message == "" {
+		return nil
+	}
+	return &sessions.Error{Code: sessions.CodeRuntimeUnreachable, Message: node.Message}
 }
 
 // refusal returns the runtime's own answer in err. Without one nobody knows whether the request took effect: the

@@ -20,9 +20,12 @@ func (s *Service) Create(ctx context.Context, r sessions.CreateRequest) (session
 	if err != nil {
 		return sessions.Session{}, err
 	}
-	s.awaitStartup(ctx)
+	s.awaitStartup(ctx, starting)
 	st, err := s.Store()
 	if err != nil {
+		return sessions.Session{}, err
+	}
+	if err := s.canStart(); err != nil {
 		return sessions.Session{}, err
 	}
 	resume := r.ConversationID != ""
@@ -83,6 +86,9 @@ func (s *Service) Restart(ctx context.Context, id sessions.ID) (sessions.Session
 	}
 	if !rec.State.Ended() {
 		return sessions.Session{}, stateConflict(rec, "only an ended session can be restarted", "stop it first")
+	}
+	if err := s.canStart(); err != nil {
+		return sessions.Session{}, err
 	}
 	run, deadline := rec.Run+1, s.now().Add(startDeadline)
 	rec, err = s.move(ctx, store.Move{

@@ -15,10 +15,10 @@ const (
 	startupShare = 0.8
 )
 
-// awaitStartup waits for database and runtime while the server is still starting them, so that the first thing that a new
+// awaitStartup waits, while the server is still starting its parts, for as long as missing says so, so that the first thing that a new
 // user does is not refused for coming too early. Later, and when the time is over, what is away is reported by whoever
 // needs it.
-func (s *Service) awaitStartup(ctx context.Context) {
+func (s *Service) awaitStartup(ctx context.Context, missing func(sessions.NodeStatus, sessions.DatabaseStatus) bool) {
 	bound := s.started.Add(s.StartupGrace)
 	if d, ok := ctx.Deadline(); ok {
 		share := time.Duration(float64(time.Until(d)) * startupShare)
@@ -31,7 +31,7 @@ func (s *Service) awaitStartup(ctx context.Context) {
 	sub := s.Board.Subscribe()
 	defer s.Board.Unsubscribe(sub)
 	node, database := s.Board.Node(), *sub.Snapshot.Database
-	for starting(node, database) {
+	for missing(node, database) {
 		select {
 		case c, ok := <-sub.Changes:
 			if !ok {
@@ -49,10 +49,15 @@ func (s *Service) awaitStartup(ctx context.Context) {
 	}
 }
 
+// runtimeMissing is for what needs the runtime alone.
+func runtimeMissing(node sessions.NodeStatus, _ sessions.DatabaseStatus) bool {
+	return node.State != sessions.Up
+}
+
 // starting reports whether something is away without a reason that would make waiting pointless.
 func starting(node sessions.NodeStatus, database sessions.DatabaseStatus) bool {
 	if database.State != sessions.Up {
 		return database.Message == ""
 	}
-	return node.State != sessions.Up
+	return node.State != sessions.Up && node.Message == ""
 }

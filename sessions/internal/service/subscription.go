@@ -41,6 +41,7 @@ func (b *Board) subscribe(only sessions.ID, size int) *Subscription {
 	}
 	if only == "" {
 		sub.Snapshot.Sessions = b.listLocked()
+		sub.Snapshot.Tasks = b.tasksLocked()
 	} else if s, ok := b.shown[only]; ok {
 		sub.Snapshot.Sessions = []sessions.Session{s}
 	}

@@ -8,9 +8,11 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
+	"golang.org/x/sys/unix"
 
 	"corral/sessions"
 )
@@ -122,10 +124,22 @@ func checkCWD(r *sessions.CreateRequest) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return invalid("cwd", fmt.Sprintf("the directory %s does not exist", name), "create it, or choose another")
-	case err == nil && !info.IsDir():
+	case err != nil:
+		return unreachable(name, err)
+	case !info.IsDir():
 		return invalid("cwd", fmt.Sprintf("%s is not a directory", name), "choose a directory")
 	}
+	if err := unix.Access(r.CWD, unix.X_OK); err != nil {
+		return unreachable(name, err)
+	}
 	return nil
+}
+
+func unreachable(dir string, err error) error {
+	if errno := syscall.Errno(0); errors.As(err, &errno) {
+		err = errno // its words alone: the path is said already
+	}
+	return invalid("cwd", fmt.Sprintf("the directory %s cannot be entered: %v", dir, err), "choose another, or correct its permissions")
 }
 
 func checkEnv(r *sessions.CreateRequest) error {

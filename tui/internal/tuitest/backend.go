@@ -22,6 +22,7 @@ type Backend struct {
 	OnEvents      func(sessions.ID) ([]sessions.Event, error)
 	OnDirectories func(string) ([]string, error)
 	OnAttach      func(sessions.ID)
+	Tasks         Tasks
 
 	mu      sync.Mutex
 	calls   []string         // guarded by mu

@@ -17,6 +17,7 @@ type Display struct {
 	presents    int            // guarded by mu
 	invalidated int            // guarded by mu
 	stops       int            // guarded by mu
+	copied      string         // guarded by mu
 	sink        terminal.Sink  // guarded by mu; nil while the dashboard has the keyboard
 	area        canvas.Rect    // guarded by mu
 	modes       vt.Modes       // guarded by mu
@@ -60,6 +61,20 @@ func (d *Display) Invalidate() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.invalidated++
+}
+
+// Copy keeps what was copied last.
+func (d *Display) Copy(text []byte) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.copied = string(text)
+}
+
+// Copied returns what was copied last.
+func (d *Display) Copied() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.copied
 }
 
 // StopProcess counts.
