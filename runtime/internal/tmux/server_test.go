@@ -328,7 +328,7 @@ func TestAMissingOrOldTmuxIsSaidInOneSentence(t *testing.T) {
 	dir := t.TempDir()
 	cfg := bedConfig(dir)
 	cfg.Env = []string{"PATH=" + dir}
-	if _, err := New(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "install the Debian package tmux") {
+	if _, err := New(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "apt-get install tmux") {
 		t.Errorf("got %v", err)
 	}
 	old := filepath.Join(dir, "tmux")
