@@ -29,6 +29,7 @@ type pipe struct {
 	file *os.File
 	raw  syscall.RawConn
 	tail int // how much was held back when it was last looked at; guarded by worker.mu
+	took int // how often something was taken out of it; guarded by worker.mu
 }
 
 // seen is what a look at a pipe found.
@@ -164,9 +165,14 @@ func (w *worker) lookLocked(p *pipe, fd int, force bool) seen {
 		return unfinished
 	}
 	p.tail = 0
+	before := p.took
 	for _, c := range w.clients {
 		w.emptyClientLocked(c)
 	}
+	if p.took != before {
+		return much // one of them asked for what the session has printed: what was seen here is taken already
+	}
+	p.took++
 	data := w.buf[:whole]
 	if p.id == "" {
 		take(fd, data)
