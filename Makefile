@@ -32,7 +32,7 @@ test-deps:
 
 .PHONY: test
 test: test-deps ## all tests, quick rounds (under five minutes)
-	@GO="$(GO)" scripts/test -timeout 10m ./...
+	@GO="$(GO)" scripts/test -parallel 6 -timeout 10m ./...
 
 .PHONY: test-race
 test-race: test-deps ## all tests under the race detector

@@ -283,14 +283,19 @@ func (c *Corral) Status() sessions.Status {
 	return s
 }
 
-// PID returns the process id of a role: server, runtime, recorder, tmux.
+// PID returns the process id of a role: server, runtime, recorder, tmux. One that is just being started again is waited
+// for.
 func (c *Corral) PID(role string) int {
 	c.T.Helper()
-	s := c.Status()
-	pid := map[string]int{"server": s.Server.PID, "runtime": s.Runtime.PID, "recorder": s.Recorder.PID, "tmux": s.Tmux.PID}[role]
-	if pid == 0 {
-		c.T.Fatalf("no process for the %s: %+v", role, s)
-	}
+	var pid int
+	c.Eventually(Soon, func() error {
+		s := c.Status()
+		pid = map[string]int{"server": s.Server.PID, "runtime": s.Runtime.PID, "recorder": s.Recorder.PID, "tmux": s.Tmux.PID}[role]
+		if pid == 0 {
+			return fmt.Errorf("no process for the %s: %+v", role, s)
+		}
+		return nil
+	})
 	return pid
 }
 

@@ -46,7 +46,7 @@ func (i item) messages(write func(websocket.MessageType, []byte) error) error {
 	return nil
 }
 
-// queue is what a stream has still to send, in order. It is open while connected and takes input while live. What is
+// queue is what a stream has still to send, in order. It is open while connected and takes input from the first restore on. What is
 // refused, and what a cut leaves unsent, counts as dropped.
 type queue struct {
 	ready chan struct{} // signals the writer; holds one

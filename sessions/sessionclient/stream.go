@@ -256,6 +256,7 @@ func (s *Stream) connection() (wasLive bool, code sessions.CloseCode, err error)
 // read hands what comes to the handler until the connection ends.
 func (s *Stream) read(ctx context.Context, conn *websocket.Conn) (wasLive bool, err error) {
 	var buf []byte
+	dropped := 0
 	for {
 		typ, message, err := readMessage(ctx, conn, buf)
 		buf = message
@@ -271,14 +272,15 @@ func (s *Stream) read(ctx context.Context, conn *websocket.Conn) (wasLive bool, 
 			s.handler.StreamBytes(message)
 		} else if f, err := sessions.ParseFrame(message); err == nil && f.Type != sessions.FramePong {
 			live := f.Type == sessions.FrameLive
-			dropped := 0
-			if live {
-				dropped = s.queue.goLive()
+			if live || f.Type == sessions.FrameRestore {
+				// From the restore on the user sees the screen, and what is typed to it must get there.
+				dropped += s.queue.goLive()
 			}
 			s.handler.StreamFrame(f)
 			if live {
 				wasLive = true
 				s.handler.StreamLink(sessions.Link{State: sessions.LinkLive, Dropped: dropped})
+				dropped = 0
 			}
 		}
 		s.busy.Store(false)
