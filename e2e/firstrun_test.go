@@ -69,6 +69,7 @@ func TestMainJobFirstRun(t *testing.T) {
 			d := c.Dashboard(120, 40)
 			d.WaitFor("No sessions yet")
 			s := newSession(c, d, "first")
+			d.WaitUntil("the shell's prompt", func(screen string) bool { return strings.ContainsAny(screen, "#$") })
 			d.Type("\r")
 			d.Type("echo $((40+2))-$((1))\r")
 			d.WaitFor("42-1")
