@@ -52,6 +52,13 @@ func TestRecorderKeepsEveryLine(t *testing.T) {
 	for range 3 {
 		c.Kill("runtime")
 	}
+	c.PID("runtime") // it is up again
+	c.Eventually(harness.Soon, func() error {
+		if nodes := c.Status().Nodes; len(nodes) != 1 || nodes[0].State != sessions.Up {
+			return fmt.Errorf("nodes: %+v", nodes)
+		}
+		return nil
+	})
 	var want bytes.Buffer
 	for i := 1; i <= n; i++ {
 		fmt.Fprintf(&want, "%d\r\n", i)
