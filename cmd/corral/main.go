@@ -7,6 +7,8 @@
 package main
 
 import (
+	"io"
+	"log"
 	"os"
 
 	"corral/runtime/launch"
@@ -28,6 +30,7 @@ func main() {
 	if len(os.Args) == 3 && os.Args[1] == "taskrunner" {
 		os.Exit(taskrunner.Run(taskrunner.Config{Dir: os.Args[2], Self: self()}))
 	}
+	log.SetOutput(io.Discard) // net/http writes there what a foreign process on our socket says
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 

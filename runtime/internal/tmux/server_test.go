@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -332,8 +333,10 @@ func TestAMissingOrOldTmuxIsSaidInOneSentence(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	old := filepath.Join(dir, "tmux")
-	if err := os.WriteFile(old, []byte("#!/bin/sh\necho tmux 3.2a\n"), 0o700); err != nil {
-		t.Fatal(err)
+	// Written by another process: a child that somebody forks meanwhile would hold our descriptor, and the file be busy.
+	write := exec.Command("/bin/sh", "-c", `printf '#!/bin/sh\necho tmux 3.2a\n' >"$0" && chmod 700 "$0"`, old)
+	if out, err := write.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
 	}
 	if _, err := New(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "tmux 3.2a, and Corral needs 3.3a") {
 		t.Errorf("got %v", err)
