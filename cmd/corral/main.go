@@ -7,8 +7,7 @@
 package main
 
 import (
-	"io"
-	"log"
+	"log/slog"
 	"os"
 
 	"corral/runtime/launch"
@@ -30,7 +29,7 @@ func main() {
 	if len(os.Args) == 3 && os.Args[1] == "taskrunner" {
 		os.Exit(taskrunner.Run(taskrunner.Config{Dir: os.Args[2], Self: self()}))
 	}
-	log.SetOutput(io.Discard) // net/http writes there what a foreign process on our socket says
+	slog.SetDefault(slog.New(slog.DiscardHandler)) // net/http logs there what a foreign process on our socket says
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
