@@ -33,7 +33,8 @@ var calls = []struct { //nolint:gochecknoglobals // a table
 	{"syscall", []string{"Umask"}, nil, "it is inherited by tmux and every shell in it; give the mode instead"},
 	{"unix", []string{"Umask"}, nil, "it is inherited by tmux and every shell in it; give the mode instead"},
 	{"lipgloss", []string{"Color", "AdaptiveColor"}, []string{"tui/style"}, "a colour is a token of the theme"},
-	{"slog", []string{"Default", "SetDefault", "Info", "Warn", "Error", "Debug"}, nil, "the logger is handed in"},
+	{"slog", []string{"Default", "Info", "Warn", "Error", "Debug"}, nil, "the logger is handed in"},
+	{"slog", []string{"SetDefault"}, []string{"cmd/corral"}, "only main silences what the standard library logs by itself"},
 }
 
 func TestWhoMayCallWhat(t *testing.T) {
