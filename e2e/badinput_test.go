@@ -148,7 +148,7 @@ func TestBadInputSurroundings(t *testing.T) {
 	for _, b := range surroundings() {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
-			c := harness.New(t)
+			c := harness.Empty(t)
 			b.prepare(t, c)
 			play(t, c, b)
 			if out, err := c.TmuxAt(filepath.Join(c.Data, "run", "tmux.sock"), "list-sessions", "-F", "#{session_name}"); err == nil && strings.Contains(out, "cr-") {
@@ -235,7 +235,7 @@ func TestBadTerminals(t *testing.T) {
 	} {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
-			c := harness.New(t)
+			c := harness.Empty(t)
 			c.WriteConfig("autostart = false\n")
 			c.Setenv(b.key, b.value)
 			d := c.Dashboard(100, 24)

@@ -62,7 +62,7 @@ func TestMainJobFirstRun(t *testing.T) {
 	for name, leave := range leave {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := harness.New(t)
+			c := harness.Empty(t)
 			if err := os.RemoveAll(filepath.Join(c.Home, ".bash_profile")); err != nil {
 				t.Fatal(err)
 			}

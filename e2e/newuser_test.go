@@ -52,7 +52,7 @@ func builtFromClone(t *testing.T, c *harness.Corral) string {
 // binary to a session that answers. As root it is another user than ourselves, with a private PostgreSQL of its own.
 func TestNewUser(t *testing.T) {
 	t.Parallel()
-	c := harness.New(t)
+	c := harness.Empty(t)
 	bin := harness.Bin(t)
 	if rounds.Now() == rounds.Full {
 		bin = builtFromClone(t, c)

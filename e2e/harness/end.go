@@ -15,6 +15,20 @@ import (
 // directory stays.
 func (c *Corral) end() {
 	_ = c.Run("down")
+	c.endProcesses()
+	if c.T.Failed() {
+		c.printLogs()
+		_ = os.WriteFile(filepath.Join(shared.keeper.Dir, "keep"), nil, 0o600)
+		c.T.Logf("kept: %s", c.Dir)
+		return
+	}
+	if pg := c.postgresDir(); strings.HasPrefix(pg, rootPostgres+"/") {
+		_ = os.RemoveAll(filepath.Dir(pg))
+	}
+	_ = os.RemoveAll(c.Dir)
+}
+
+func (c *Corral) endProcesses() {
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
 		for _, p := range c.processes() {
 			_ = syscall.Kill(p.pid, sig)
@@ -26,18 +40,6 @@ func (c *Corral) end() {
 	if err := eventually(Soon, c.nothingLeft); err != nil {
 		c.T.Errorf("left behind: %v", err)
 	}
-	if c.T.Failed() {
-		c.printLogs()
-		_ = os.WriteFile(filepath.Join(shared.keeper.Dir, "keep"), nil, 0o600)
-		c.T.Logf("kept: %s", c.Dir)
-		return
-	}
-	if pg, err := os.ReadFile(filepath.Join(c.Data, "postgres.path")); err == nil {
-		if dir := strings.TrimSpace(string(pg)); strings.HasPrefix(dir, "/var/lib/corral/") {
-			_ = os.RemoveAll(filepath.Dir(dir))
-		}
-	}
-	_ = os.RemoveAll(c.Dir)
 }
 
 func (c *Corral) nothingLeft() error {
@@ -120,11 +122,7 @@ func (c *Corral) Roles() map[string]int {
 
 // PostgresPIDs returns the processes of this Corral's private PostgreSQL.
 func (c *Corral) PostgresPIDs() []int {
-	b, err := os.ReadFile(filepath.Join(c.Data, "postgres.path"))
-	if err != nil {
-		b = []byte(filepath.Join(c.Data, "postgres"))
-	}
-	pidFile, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(b)), "postmaster.pid"))
+	pidFile, err := os.ReadFile(filepath.Join(c.postgresDir(), "postmaster.pid"))
 	if err != nil {
 		c.T.Fatal(err)
 	}

@@ -39,6 +39,12 @@ type run struct {
 	once   sync.Once
 	path   string
 	err    error
+
+	template struct {
+		once sync.Once
+		pg   string
+		err  error
+	}
 }
 
 var shared run //nolint:gochecknoglobals // tests that know nothing of one another share it
@@ -104,8 +110,8 @@ type Corral struct {
 	namespace string
 }
 
-// New returns a fresh Corral. Nothing runs yet.
-func New(t testing.TB) *Corral {
+// Empty returns a Corral of which nothing exists, as on a machine where it is started for the first time.
+func Empty(t testing.TB) *Corral {
 	t.Helper()
 	Need(t, "tmux", "tmux")
 	bin := Bin(t)
@@ -266,12 +272,14 @@ func (c *Corral) Eventually(bound time.Duration, try func() error) {
 
 func eventually(bound time.Duration, try func() error) error {
 	deadline := time.Now().Add(bound)
+	pause := 10 * time.Millisecond // grows: many tests wait at once, and most tries start a process
 	for {
 		err := try()
 		if err == nil || time.Now().After(deadline) {
 			return err
 		}
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(pause)
+		pause = min(2*pause, 150*time.Millisecond)
 	}
 }
 
