@@ -67,6 +67,10 @@ type Frame struct {
 	// Owner is true when this very viewer owns the size (attached, size).
 	Owner bool `json:"owner,omitempty"`
 
+	// Widths says how wide the node's tmux shows characters, as a table that vt.LoadWidths reads (attached); absent where it
+	// does as vt.DefaultWidths says.
+	Widths string `json:"widths,omitempty"`
+
 	State    State  `json:"state,omitempty"`    // attached, state, ended
 	Reason   string `json:"reason,omitempty"`   // state, ended, behind
 	ExitCode *int   `json:"exitCode,omitempty"` // state, ended

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 
 	"corral/e2e/rounds"
@@ -88,17 +87,19 @@ func TestScreenAgreesWithTmux(t *testing.T) {
 func testAgreement(t *testing.T, server *tmuxServer, c oracleCase) {
 	t.Helper()
 	client := server.play(t, c)
-	live := client.waitFor(t, "live")
-	drawn := client.redraw(t, "drawn")
 	want := client.state(t)
+	known := redrawDiffers[c.name]
 
 	screen := vt.New(c.cols, c.rows)
-	screen.Write(live)
-	known := redrawDiffers[c.name]
-	if d := differ(screen.Frame(), want); d != "" && known == "" && liveDiffers[c.name] == "" {
-		t.Errorf("live: %s", d)
+	fed := 0
+	if known == "" && liveDiffers[c.name] == "" {
+		var d string
+		if d, fed = client.agree(t, screen, fed, want); d != "" {
+			t.Errorf("live: %s", d)
+		}
 	}
-	screen.Write(drawn[len(live):])
+	drawn := client.redraw(t, "drawn")
+	screen.Write(drawn[fed:])
 	switch d := differ(screen.Frame(), want); {
 	case d != "" && known == "":
 		t.Errorf("after a redraw: %s", d)
@@ -111,15 +112,11 @@ func testAgreement(t *testing.T, server *tmuxServer, c oracleCase) {
 	testSplits(t, drawn, c.cols, c.rows, rounds.N(4, 16, 64))
 }
 
-// play starts a session in which the case's bytes are printed, once a client is attached.
+// play prints the case's bytes in a session to which a client is attached.
 func (s *tmuxServer) play(t *testing.T, c oracleCase) *tmuxClient {
 	t.Helper()
-	fifo := filepath.Join(s.dir, c.name)
-	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	cmd := fmt.Sprintf("stty raw -echo; cat %s; tmux rename-window live; exec sleep 1000", fifo)
-	client := s.attach(t, c.name, cmd, c.cols, c.rows)
+	client := s.attach(t, c.name, "exec sleep 1000", c.cols, c.rows)
+	program := s.openPane(t, c.name)
 	// The client draws when it attaches, and again when its size is known. Either ends a synchronized update.
 	client.until(t, "second drawing", func(got []byte) int {
 		if bytes.Count(got, []byte("\x1bP=2s\x1b\\")) < 2 {
@@ -127,9 +124,7 @@ func (s *tmuxServer) play(t *testing.T, c oracleCase) *tmuxClient {
 		}
 		return len(got)
 	})
-	if err := os.WriteFile(fifo, c.data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	program.print(t, c.data)
 	return client
 }
 

@@ -38,6 +38,7 @@ type view struct {
 	terminal size
 	window   size // of the session; zero while unknown
 	owner    bool // the window's size follows the terminal
+	widths   *vt.Widths
 	link     sessions.Link
 }
 
@@ -59,6 +60,9 @@ func (v *view) StreamFrame(f sessions.Frame) {
 	switch f.Type {
 	case sessions.FrameAttached:
 		v.setWindow(f)
+		v.mu.Lock()
+		v.widths = vt.WidthsOf(f.Widths)
+		v.mu.Unlock()
 	case sessions.FrameReplay:
 		v.writing.Lock()
 		defer v.writing.Unlock()
@@ -128,11 +132,11 @@ func (v *view) restore() {
 	v.scrollAway()
 	v.history = 0
 	v.mu.Lock()
-	term, window := v.terminal, v.window
+	term, window, widths := v.terminal, v.window, v.widths
 	v.mu.Unlock()
 	v.write([]byte(reset))
 	if v.crop = nil; window != (size{}) && window != term {
-		v.crop = newCrop(v.profile, term, window)
+		v.crop = newCrop(v.profile, term, window, widths)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 type feed struct {
 	pane       *Pane
 	cols, rows int // of the session's window, as last told
+	widths     *vt.Widths
 }
 
 var _ sessions.StreamHandler = (*feed)(nil)
@@ -22,6 +23,7 @@ func (f *feed) StreamFrame(m sessions.Frame) {
 	switch m.Type {
 	case sessions.FrameAttached:
 		f.size(m)
+		f.widths = vt.WidthsOf(m.Widths)
 		f.note(func(s *Status) { s.Owner, s.State = m.Owner, m.State })
 	case sessions.FrameRestore:
 		f.restore(m)
@@ -86,7 +88,7 @@ func (f *feed) restore(m sessions.Frame) {
 	if cols == 0 || rows == 0 { // a server that told no size
 		cols, rows = f.pane.Frame().Cols, f.pane.Frame().Rows
 	}
-	screen := vt.New(cols, rows)
+	screen := vt.New(cols, rows, vt.WithWidths(f.widths))
 	_, _ = screen.Write([]byte(m.ScreenText))
 	_, _ = screen.Write(settle(m, screen.Frame().Cursor))
 	f.pane.screen.Store(screen)

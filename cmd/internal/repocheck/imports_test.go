@@ -62,6 +62,7 @@ var may = map[string][]string{ //nolint:gochecknoglobals // a table
 		"runtime/rtapi", "runtime/launch", "runtime/internal/taskdir", "runtime/internal/inotify", "runtime/internal/procfs",
 	},
 	"runtime/internal/tmux":    {"runtime/rtapi", "runtime/internal/procfs"},
+	"runtime/internal/widths":  {"runtime/internal/tmux", "vt"},
 	"runtime/internal/attach":  {"runtime/rtapi", "runtime/internal/tmux", "sessions", "vt"},
 	"runtime/internal/httpapi": {"runtime/rtapi", "runtime/internal/...", "sessions"},
 

@@ -19,6 +19,7 @@ import (
 
 	"corral/runtime/internal/tmux"
 	"corral/sessions"
+	"corral/vt"
 )
 
 // Tmux is what the viewers need of the private tmux server; *tmux.Server satisfies it.
@@ -42,7 +43,10 @@ type Config struct {
 	Dir string
 	// Recorder is told what is typed and shown; may be nil.
 	Recorder Recorder
-	Log      *slog.Logger
+	// Widths returns how wide tmux shows characters, and the same as text for viewers that take something else for
+	// granted. May be nil.
+	Widths func(ctx context.Context) (w *vt.Widths, text string)
+	Log    *slog.Logger
 }
 
 // Recorder keeps what happens to terminals.
@@ -82,6 +86,9 @@ func New(cfg Config) *Hub {
 	}
 	if cfg.Recorder == nil {
 		cfg.Recorder = unrecorded{}
+	}
+	if cfg.Widths == nil {
+		cfg.Widths = func(context.Context) (*vt.Widths, string) { return vt.DefaultWidths(), "" }
 	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)

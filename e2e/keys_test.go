@@ -1,0 +1,220 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"corral/e2e/harness"
+)
+
+// TestKeys types every key there is at the dashboard's terminal and compares, byte by byte, what programs read: one that
+// asked for nothing, one that asked for application keys, mouse, focus and bracketed paste, one that asked for extended
+// keys.
+func TestKeys(t *testing.T) {
+	t.Parallel()
+	k := newKeyboardTest(t)
+	k.open(t, k.Dashboard(80, 24))
+	for _, r := range k.readers {
+		k.focus(t, r)
+		k.check(t, r, keyTable(r.asked, r.x, r.y), true)
+		k.leave(t)
+	}
+	t.Run("paste", k.bigPaste)
+}
+
+// TestKeysInsideTmux does the same with the dashboard in the user's own tmux, by the names that such a terminal has.
+func TestKeysInsideTmux(t *testing.T) {
+	t.Parallel()
+	k := newKeyboardTest(t)
+	for _, term := range []string{"screen-256color", "tmux-256color"} {
+		k.open(t, k.insideTmux(t, term))
+		for _, r := range k.readers[:2] { // the outer tmux has no extended keys
+			k.focus(t, r)
+			k.check(t, r, keyTable(r.asked, r.x, r.y), false)
+			k.leave(t)
+		}
+		k.d.Type("q")
+		k.d.Exit()
+	}
+}
+
+// asked is what a program asked its terminal for.
+type asked int
+
+const (
+	askedNothing asked = iota
+	askedModes         // DECCKM, bracketed paste, mouse (1000, 1006), focus
+	askedKeys          // xterm's modifyOtherKeys 2
+)
+
+// reader is a session whose program writes what it reads to a file.
+type reader struct {
+	name  string
+	asked asked
+	file  string
+	read  int // bytes that were looked at already
+	x, y  int // of its first cell on the user's terminal
+}
+
+type keyboardTest struct {
+	*harness.Corral
+	readers []*reader
+	d       *harness.Term
+}
+
+func newKeyboardTest(t *testing.T) *keyboardTest {
+	k := &keyboardTest{Corral: harness.New(t), readers: []*reader{
+		{name: "plain", asked: askedNothing}, {name: "modes", asked: askedModes}, {name: "extended", asked: askedKeys},
+	}}
+	sequences := map[asked]string{
+		askedModes: `\033[?1h\033[?2004h\033[?1000h\033[?1006h\033[?1004h`,
+		askedKeys:  `\033[>4;2m`,
+	}
+	for _, r := range k.readers {
+		r.file = filepath.Join(k.Dir, r.name)
+		script := `stty raw -echo; printf '` + sequences[r.asked] + `reads %s' ` + r.name + `; exec cat >"$0"`
+		k.Create("--kind", "command", "--title", r.name, "--cwd", k.Home, "--", "sh", "-c", script, r.file)
+	}
+	return k
+}
+
+// insideTmux opens the dashboard in a tmux as users have it, but for its prefix key, which is a key of the table.
+func (k *keyboardTest) insideTmux(t *testing.T, term string) *harness.Term {
+	t.Helper()
+	conf := filepath.Join(k.Dir, term+".conf")
+	text := "set -g default-terminal " + term + "\nset -g status off\nset -g prefix None\nset -g prefix2 None\nset -s escape-time 10\n"
+	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	socket := filepath.Join(k.Dir, term)
+	cmd := exec.Command("tmux", "-u", "-S", socket, "-f", conf, "new-session", k.Cmd(context.Background()).Path)
+	cmd.Env, cmd.Dir = k.Env(), k.Home
+	t.Cleanup(func() { _, _ = k.TmuxAt(socket, "kill-server") })
+	return harness.Open(t, cmd, 80, 24)
+}
+
+func (k *keyboardTest) open(t *testing.T, d *harness.Term) {
+	t.Helper()
+	k.d = d
+	d.WaitFor("plain", "modes", "extended")
+}
+
+// focus gives a reader the keyboard.
+func (k *keyboardTest) focus(t *testing.T, r *reader) {
+	t.Helper()
+	screen := "reads " + r.name
+	k.d.Type("g")
+	for range k.readers {
+		if strings.Contains(headerOf(k.d.Screen()), " "+r.name+" ") {
+			break
+		}
+		before := headerOf(k.d.Screen())
+		k.d.Type("j")
+		k.d.WaitUntil("the selection moved", func(s string) bool { return headerOf(s) != before })
+	}
+	k.d.WaitFor(screen)
+	for y, line := range strings.Split(k.d.Screen(), "\n") {
+		if at := strings.Index(line, screen); at >= 0 {
+			r.x, r.y = len([]rune(line[:at])), y
+		}
+	}
+	k.d.Type("\r")
+	k.d.WaitFor("gives the keyboard back")
+}
+
+// headerOf is the line over the pane.
+func headerOf(screen string) string {
+	line, _, _ := strings.Cut(screen, "\n")
+	if _, header, ok := strings.Cut(line, "│"); ok {
+		return header
+	}
+	return ""
+}
+
+func (k *keyboardTest) leave(t *testing.T) {
+	t.Helper()
+	k.d.Type(prefix)
+	k.d.WaitGone("gives the keyboard back")
+}
+
+// between separates what the keys of a table lead to; no key leads to it.
+const between = "|"
+
+// check types a table and compares what the program read for each row.
+func (k *keyboardTest) check(t *testing.T, r *reader, table []key, direct bool) {
+	t.Helper()
+	var typed []key
+	want := 0
+	for _, row := range table {
+		if !direct && row.direct {
+			continue
+		}
+		typed = append(typed, row)
+		for i, piece := range row.typed {
+			if i > 0 {
+				time.Sleep(2 * time.Millisecond)
+			}
+			k.d.Type(piece)
+		}
+		if row.lingers { // what comes next would change its meaning
+			k.reads(t, r, want+len(row.reads))
+		}
+		k.d.Type(between)
+		want += len(row.reads) + len(between)
+	}
+	k.d.Type(between) // a second one ends it all, whatever was read before
+	want++
+	got := k.reads(t, r, want)
+	rows := strings.Split(got, between)
+	for i, row := range typed {
+		if i < len(rows) && rows[i] != row.reads {
+			t.Errorf("%s: %s: typed %q, the program read %q, want %q", r.name, row.name, row.typed, rows[i], row.reads)
+		}
+	}
+	if len(rows) != len(typed)+2 {
+		t.Errorf("%s: %d answers for %d keys: %q", r.name, len(rows)-2, len(typed), got)
+	}
+}
+
+// reads waits until the program has read n bytes since it was last checked, or all that was typed, and returns them.
+func (k *keyboardTest) reads(t *testing.T, r *reader, n int) string {
+	t.Helper()
+	var got string
+	k.Eventually(harness.Soon, func() error {
+		b, err := os.ReadFile(r.file)
+		if err != nil {
+			return err
+		}
+		got = string(b[r.read:])
+		if len(got) < n && !strings.HasSuffix(got, between+between) {
+			return fmt.Errorf("%s read %d bytes, want %d: %q", r.name, len(got), n, got)
+		}
+		return nil
+	})
+	if strings.HasSuffix(got, between+between) {
+		r.read += len(got)
+	}
+	return got
+}
+
+// bigPaste pastes 1 MiB with the prefix key inside; the dashboard answers keys right after it, and no byte is lost.
+func (k *keyboardTest) bigPaste(t *testing.T) {
+	r := k.readers[1]
+	k.focus(t, r)
+	text := strings.Repeat("a line with ümlauts, 漢字 and "+prefix+" in it\r", 1<<20/50)
+	k.d.Type("\x1b[200~" + text + "\x1b[201~" + prefix + "?")
+	k.d.WaitFor("Keys")
+	k.d.Type("\x1b")
+	k.d.WaitGone("Keys")
+	want := "\x1b[200~" + text + "\x1b[201~"
+	if got := k.reads(t, r, len(want)); got != want {
+		t.Errorf("the program read %d bytes of %d", len(got), len(want))
+	}
+	r.read += len(want)
+}
