@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -268,20 +267,20 @@ func (b *tmuxBackend) Attach(id sessions.ID, o sessions.StreamOptions, h session
 	h.StreamFrame(sessions.Frame{Type: sessions.FrameRestore})
 	h.StreamFrame(sessions.Frame{Type: sessions.FrameLive})
 	follow(b.t, client, h.StreamBytes)
-	return &tmuxStream{Stream: &tuitest.Stream{ID: id, Options: o, Handler: h}, sinkTo: sinkTo{client}}
+	return &tmuxStream{Stream: &tuitest.Stream{ID: id, Options: o, Handler: h}, keys: sinkTo{client}}
 }
 
 // tmuxStream types into a real terminal.
 type tmuxStream struct {
 	*tuitest.Stream
-	sinkTo
+	keys sinkTo
 }
 
 // Send implements tui.Stream.
-func (s *tmuxStream) Send(p []byte) bool { s.Input(p); return true }
+func (s *tmuxStream) Send(p []byte) bool { s.keys.Input(p); return true }
 
 // Paste implements tui.Stream.
-func (s *tmuxStream) Paste(p []byte) bool { s.Input(p); return true }
+func (s *tmuxStream) Paste(p []byte) bool { s.keys.Input(p); return true }
 
 // sinkTo writes what is typed to a terminal.
 type sinkTo struct{ pty *os.File }

@@ -77,9 +77,10 @@ type step struct{ keys, shows string }
 func (c *tmuxClient) rest(t *testing.T, text string, cols, rows int, mark string) {
 	t.Helper()
 	problem, good := "", 0
-	for start, i := time.Now(), 0; time.Since(start) < tmuxTimeout; i++ {
+	for start := time.Now(); time.Since(start) < tmuxTimeout; {
 		screen := vt.New(cols, rows)
-		screen.Write(c.redraw(t, fmt.Sprintf("%s-%d", mark, i)))
+		printed, _ := c.redraw(t)
+		screen.Write(printed)
 		problem = differ(screen.Frame(), c.state(t))
 		if problem == "" && !strings.Contains(screen.Frame().Text(), text) {
 			problem = fmt.Sprintf("no %q on the screen\n%s", text, screen.Frame().Text())

@@ -77,7 +77,7 @@ func (c *tmuxClient) agree(t *testing.T, screen *vt.Screen, fed int, want tmuxSt
 		if try > 0 {
 			time.Sleep(discarded)
 		}
-		got := c.mark(t, fmt.Sprint("seen", try))
+		got := c.mark(t)
 		screen.Write(got[fed:])
 		fed = len(got)
 		if difference = differ(screen.Frame(), want); difference == "" {
@@ -85,11 +85,4 @@ func (c *tmuxClient) agree(t *testing.T, screen *vt.Screen, fed int, want tmuxSt
 		}
 	}
 	return difference, fed
-}
-
-// mark has the client print a title, and returns all that it printed before.
-func (c *tmuxClient) mark(t *testing.T, mark string) []byte {
-	t.Helper()
-	c.run(t, fmt.Sprintf("rename-window -t =%s: %s", c.name, mark))
-	return c.waitFor(t, mark)
 }

@@ -23,11 +23,11 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // spare is a Tmux whose spare terminal is given.
 type spare struct {
-	tmux.Spare
+	is  tmux.Spare
 	err error
 }
 
-func (s spare) Spare(context.Context) (tmux.Spare, error) { return s.Spare, s.err }
+func (s spare) Spare(context.Context) (tmux.Spare, error) { return s.is, s.err }
 
 func learned(t *testing.T, source Tmux, dir string) Table {
 	t.Helper()
@@ -70,14 +70,14 @@ func TestMeasuredOncePerVersion(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "widths")
 	tty := oddTerminal(t)
-	first := learned(t, spare{Spare: tmux.Spare{TTY: tty, Version: "9/9", CellBytes: 32}}, dir)
+	first := learned(t, spare{is: tmux.Spare{TTY: tty, Version: "9/9", CellBytes: 32}}, dir)
 	if first.Text == "" || first.Widths.Rune(0xad) != 2 || first.Widths.CellBytes != 32 {
 		t.Fatalf("soft hyphen takes %d columns, cells %d bytes, table of %d bytes", first.Widths.Rune(0xad), first.Widths.CellBytes, len(first.Text))
 	}
 	if w := vt.WidthsOf(first.Text); w.Rune(0x1f1e6) != 2 {
 		t.Errorf("a viewer reads %d columns out of the table", w.Rune(0x1f1e6))
 	}
-	nowhere := spare{Spare: tmux.Spare{TTY: "/nonexistent", Version: "9/9", CellBytes: 32}}
+	nowhere := spare{is: tmux.Spare{TTY: "/nonexistent", Version: "9/9", CellBytes: 32}}
 	if again := learned(t, nowhere, dir); again.Text != first.Text {
 		t.Errorf("the table was not kept: %q", again.Text)
 	}
@@ -85,7 +85,7 @@ func TestMeasuredOncePerVersion(t *testing.T) {
 	if err != nil || len(files) != 1 || files[0].Name() != "tmux-9_9" {
 		t.Errorf("files %v, error %v", files, err)
 	}
-	if other := learned(t, spare{Spare: tmux.Spare{TTY: "/nonexistent", Version: "9.8"}}, dir); other.Text != "" || other.Widths.Rune(0xad) != 1 {
+	if other := learned(t, spare{is: tmux.Spare{TTY: "/nonexistent", Version: "9.8"}}, dir); other.Text != "" || other.Widths.Rune(0xad) != 1 {
 		t.Error("another version's table was taken")
 	}
 }
@@ -98,7 +98,7 @@ func TestDamagedTableIsMeasuredAnew(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		got := learned(t, spare{Spare: tmux.Spare{TTY: oddTerminal(t), Version: "9", CellBytes: 21}}, dir)
+		got := learned(t, spare{is: tmux.Spare{TTY: oddTerminal(t), Version: "9", CellBytes: 21}}, dir)
 		if b, err := os.ReadFile(path); err != nil || string(b) != got.Text || got.Text == "" {
 			t.Errorf("after %q the file holds %q, error %v", text, b, err)
 		}
