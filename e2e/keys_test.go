@@ -15,32 +15,26 @@ import (
 
 // TestKeys types every key there is at the dashboard's terminal and compares, byte by byte, what programs read: one that
 // asked for nothing, one that asked for application keys, mouse, focus and bracketed paste, one that asked for extended
-// keys.
+// keys. Then it does the same with the dashboard in the user's own tmux, by the names that such a terminal has.
 func TestKeys(t *testing.T) {
 	t.Parallel()
 	k := newKeyboardTest(t)
-	k.open(t, k.Dashboard(80, 24))
+	k.open(k.Dashboard(80, 24))
 	for _, r := range k.readers {
-		k.focus(t, r)
+		k.focus(r)
 		k.check(t, r, keyTable(r.asked, r.x, r.y), true)
-		k.leave(t)
+		k.leave()
 	}
-	t.Run("paste", k.bigPaste)
-}
-
-// TestKeysInsideTmux does the same with the dashboard in the user's own tmux, by the names that such a terminal has.
-func TestKeysInsideTmux(t *testing.T) {
-	t.Parallel()
-	k := newKeyboardTest(t)
+	k.bigPaste(t)
 	for _, term := range []string{"screen-256color", "tmux-256color"} {
-		k.open(t, k.insideTmux(t, term))
-		for _, r := range k.readers[:2] { // the outer tmux has no extended keys
-			k.focus(t, r)
-			k.check(t, r, keyTable(r.asked, r.x, r.y), false)
-			k.leave(t)
-		}
 		k.d.Type("q")
 		k.d.Exit()
+		k.open(k.insideTmux(t, term))
+		for _, r := range k.readers[:2] { // the outer tmux has no extended keys
+			k.focus(r)
+			k.check(t, r, keyTable(r.asked, r.x, r.y), false)
+			k.leave()
+		}
 	}
 }
 
@@ -99,22 +93,22 @@ func (k *keyboardTest) insideTmux(t *testing.T, term string) *harness.Term {
 	return harness.Open(t, cmd, 80, 24)
 }
 
-func (k *keyboardTest) open(t *testing.T, d *harness.Term) {
-	t.Helper()
+func (k *keyboardTest) open(d *harness.Term) {
+	k.T.Helper()
 	k.d = d
 	d.WaitFor("plain", "modes", "extended")
 }
 
 // focus gives a reader the keyboard.
-func (k *keyboardTest) focus(t *testing.T, r *reader) {
-	t.Helper()
+func (k *keyboardTest) focus(r *reader) {
+	k.T.Helper()
 	screen := "reads " + r.name
 	k.d.Type("g")
 	for range k.readers {
-		if strings.Contains(headerOf(k.d.Screen()), " "+r.name+" ") {
+		before := headerOf(k.d.Screen())
+		if strings.Contains(before, " "+r.name+" ") {
 			break
 		}
-		before := headerOf(k.d.Screen())
 		k.d.Type("j")
 		k.d.WaitUntil("the selection moved", func(s string) bool { return headerOf(s) != before })
 	}
@@ -126,6 +120,8 @@ func (k *keyboardTest) focus(t *testing.T, r *reader) {
 	}
 	k.d.Type("\r")
 	k.d.WaitFor("gives the keyboard back")
+	k.d.Type(around)
+	k.reads(r, around, 0) // and with it what tmux says of the focus
 }
 
 // headerOf is the line over the pane.
@@ -137,20 +133,22 @@ func headerOf(screen string) string {
 	return ""
 }
 
-func (k *keyboardTest) leave(t *testing.T) {
-	t.Helper()
+func (k *keyboardTest) leave() {
+	k.T.Helper()
 	k.d.Type(prefix)
 	k.d.WaitGone("gives the keyboard back")
 }
 
-// between separates what the keys of a table lead to; no key leads to it.
-const between = "|"
+// No key of the table leads to these: between is typed after every key, around at both ends of all.
+const (
+	between = "|"
+	around  = "§"
+)
 
 // check types a table and compares what the program read for each row.
 func (k *keyboardTest) check(t *testing.T, r *reader, table []key, direct bool) {
 	t.Helper()
 	var typed []key
-	want := 0
 	for _, row := range table {
 		if !direct && row.direct {
 			continue
@@ -163,28 +161,27 @@ func (k *keyboardTest) check(t *testing.T, r *reader, table []key, direct bool) 
 			k.d.Type(piece)
 		}
 		if row.lingers { // what comes next would change its meaning
-			k.reads(t, r, want+len(row.reads))
+			k.reads(r, row.reads, len(typed)-1)
 		}
 		k.d.Type(between)
-		want += len(row.reads) + len(between)
 	}
-	k.d.Type(between) // a second one ends it all, whatever was read before
-	want++
-	got := k.reads(t, r, want)
+	k.d.Type(around)
+	got := strings.TrimSuffix(k.reads(r, around, 0), around)
 	rows := strings.Split(got, between)
 	for i, row := range typed {
 		if i < len(rows) && rows[i] != row.reads {
 			t.Errorf("%s: %s: typed %q, the program read %q, want %q", r.name, row.name, row.typed, rows[i], row.reads)
 		}
 	}
-	if len(rows) != len(typed)+2 {
-		t.Errorf("%s: %d answers for %d keys: %q", r.name, len(rows)-2, len(typed), got)
+	if len(rows) != len(typed)+1 {
+		t.Errorf("%s: %d answers for %d keys: %q", r.name, len(rows)-1, len(typed), got)
 	}
 }
 
-// reads waits until the program has read n bytes since it was last checked, or all that was typed, and returns them.
-func (k *keyboardTest) reads(t *testing.T, r *reader, n int) string {
-	t.Helper()
+// reads waits until the program has read something, after so many keys of the table, and returns all that it read since
+// it last read what stands around a table.
+func (k *keyboardTest) reads(r *reader, what string, keys int) string {
+	k.T.Helper()
 	var got string
 	k.Eventually(harness.Soon, func() error {
 		b, err := os.ReadFile(r.file)
@@ -192,12 +189,12 @@ func (k *keyboardTest) reads(t *testing.T, r *reader, n int) string {
 			return err
 		}
 		got = string(b[r.read:])
-		if len(got) < n && !strings.HasSuffix(got, between+between) {
-			return fmt.Errorf("%s read %d bytes, want %d: %q", r.name, len(got), n, got)
+		if rest := strings.SplitN(got, between, keys+1); len(rest) <= keys || !strings.HasSuffix(rest[keys], what) {
+			return fmt.Errorf("%s has not read %q after %d keys; the last it read are %q", r.name, what, keys, got[max(0, len(got)-40):])
 		}
 		return nil
 	})
-	if strings.HasSuffix(got, between+between) {
+	if what == around {
 		r.read += len(got)
 	}
 	return got
@@ -205,16 +202,15 @@ func (k *keyboardTest) reads(t *testing.T, r *reader, n int) string {
 
 // bigPaste pastes 1 MiB with the prefix key inside; the dashboard answers keys right after it, and no byte is lost.
 func (k *keyboardTest) bigPaste(t *testing.T) {
+	t.Helper()
 	r := k.readers[1]
-	k.focus(t, r)
+	k.focus(r)
 	text := strings.Repeat("a line with ümlauts, 漢字 and "+prefix+" in it\r", 1<<20/50)
-	k.d.Type("\x1b[200~" + text + "\x1b[201~" + prefix + "?")
+	k.d.Type("\x1b[200~" + text + "\x1b[201~" + around + prefix + "?")
 	k.d.WaitFor("Keys")
 	k.d.Type("\x1b")
 	k.d.WaitGone("Keys")
-	want := "\x1b[200~" + text + "\x1b[201~"
-	if got := k.reads(t, r, len(want)); got != want {
+	if got, want := k.reads(r, around, 0), "\x1b[200~"+text+"\x1b[201~"+around; got != want {
 		t.Errorf("the program read %d bytes of %d", len(got), len(want))
 	}
-	r.read += len(want)
 }

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"corral/e2e/rounds"
 	"corral/sessions"
 	"corral/tui"
 	"corral/tui/internal/tuitest"
@@ -197,6 +198,30 @@ func TestProgramRunsFromFirstFrameToFarewell(t *testing.T) {
 	}
 	if s.Closed() != 1 {
 		t.Errorf("stream closed %d times", s.Closed())
+	}
+}
+
+func TestProgramGetsThePrefixInItsPlace(t *testing.T) {
+	t.Parallel()
+	p := run(t.Context(), t, &tuitest.Backend{})
+	p.backend.Tell(sessions.Change{Type: sessions.ChangeSnapshot, Sessions: []sessions.Session{session(1, "one", sessions.Detached)}})
+	s := p.stream()
+	s.Live(55, 22, "$ ")
+	p.shows("$")
+	var want strings.Builder
+	p.typed("\r")
+	for i := range rounds.N(20, 100, 1000) {
+		fmt.Fprintf(&want, "a%d\x1cb", i)
+		p.typed(fmt.Sprintf("a%d\x1c\x1cb", i))
+	}
+	p.typed("\x1c?")
+	p.shows("Keys")
+	if got := s.Input(); got != want.String() {
+		t.Errorf("the program read %q, want %q", got, want.String())
+	}
+	p.typed("qq")
+	if r := p.ends(); r.err != nil {
+		t.Error(r.err)
 	}
 }
 

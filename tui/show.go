@@ -105,8 +105,8 @@ func (a *App) paneChanged(id sessions.ID) tea.Cmd {
 	return a.countdown()
 }
 
-// enter gives the keyboard to the shown pane.
-func (a *App) enter() tea.Cmd {
+// enter gives the keyboard to the shown pane, whose program gets the given bytes before all that is typed.
+func (a *App) enter(first []byte) tea.Cmd {
 	p := a.shown
 	if p == nil || a.focused {
 		return nil
@@ -114,6 +114,9 @@ func (a *App) enter() tea.Cmd {
 	cmd := a.open(p)
 	a.resizePanes() // before the keyboard: whoever takes it may own the size
 	p.Focus()
+	if len(first) > 0 {
+		p.Input(first) // before Divert, which passes on what was typed behind the key that led here
+	}
 	a.focused = true
 	a.list.SetFocus(false)
 	a.display.Divert(p, a.layout.pane)
