@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -102,16 +103,22 @@ func (k *keyboardTest) open(d *harness.Term) {
 // focus gives a reader the keyboard.
 func (k *keyboardTest) focus(r *reader) {
 	k.T.Helper()
-	screen := "reads " + r.name
-	k.d.Type("g")
-	for range k.readers {
-		before := headerOf(k.d.Screen())
-		if strings.Contains(before, " "+r.name+" ") {
-			break
-		}
-		k.d.Type("j")
-		k.d.WaitUntil("the selection moved", func(s string) bool { return headerOf(s) != before })
+	selected := func(screen string) int {
+		header := headerOf(screen)
+		return slices.IndexFunc(k.readers, func(r *reader) bool { return strings.Contains(header, " "+r.name+" ") })
 	}
+	at, want := -1, slices.Index(k.readers, r)
+	k.d.WaitUntil("a reader is selected", func(screen string) bool { at = selected(screen); return at >= 0 })
+	for at != want {
+		key, next := "j", at+1
+		if want < at {
+			key, next = "k", at-1
+		}
+		k.d.Type(key)
+		k.d.WaitUntil("the next one is selected", func(screen string) bool { return selected(screen) == next })
+		at = next
+	}
+	screen := "reads " + r.name
 	k.d.WaitFor(screen)
 	for y, line := range strings.Split(k.d.Screen(), "\n") {
 		if at := strings.Index(line, screen); at >= 0 {
@@ -152,6 +159,9 @@ func (k *keyboardTest) check(t *testing.T, r *reader, table []key, direct bool) 
 	for _, row := range table {
 		if !direct && row.direct {
 			continue
+		}
+		if row.overtakes {
+			k.reads(r, "", len(typed))
 		}
 		typed = append(typed, row)
 		for i, piece := range row.typed {

@@ -8,7 +8,9 @@ type key struct {
 	typed   []string
 	reads   string
 	lingers bool // the beginning of a sequence: it counts as a key when nothing follows
-	direct  bool // holds only without a tmux in between, which has its own mind about it
+	// overtakes means that all before it must have been read when it is typed.
+	overtakes bool
+	direct    bool // holds only without a tmux in between, which has its own mind about it
 }
 
 // keyTable is what terminals send for the keys that people have, and what a program reads that asked for a. The program's
@@ -118,7 +120,9 @@ func prefixAndPaste(a asked) []key {
 }
 
 func mouseAndFocus(a asked, x, y int) []key {
-	at := func(button, col, row int, final string) string { return fmt.Sprintf("\x1b[<%d;%d;%d%s", button, col, row, final) }
+	at := func(button, col, row int, final string) string {
+		return fmt.Sprintf("\x1b[<%d;%d;%d%s", button, col, row, final)
+	}
 	reads := func(s string) string {
 		if a != askedModes {
 			return ""
@@ -132,7 +136,8 @@ func mouseAndFocus(a asked, x, y int) []key {
 		{name: "click outside", typed: []string{at(0, x+4, y, "M") + at(0, x+4, y, "m")}},
 		{name: "click in the pane, released outside", typed: []string{press + at(0, x+4, y, "m")}, reads: reads("\x1b[<0;4;3M\x1b[<0;4;1m")},
 		{name: "half a report", typed: []string{press[:6], press[6:] + release}, reads: reads("\x1b[<0;4;3M\x1b[<0;4;3m"), direct: true},
-		{name: "focus", typed: []string{"\x1b[O", "\x1b[I"}, reads: reads("\x1b[O\x1b[I"), direct: true},
+		// tmux tells of the focus as soon as it has read it, before what was typed earlier and waits.
+		{name: "focus", typed: []string{"\x1b[O", "\x1b[I"}, reads: reads("\x1b[O\x1b[I"), direct: true, overtakes: true},
 	}
 }
 

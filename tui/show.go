@@ -119,8 +119,8 @@ func (a *App) enter(first []byte) tea.Cmd {
 	}
 	a.focused = true
 	a.list.SetFocus(false)
+	a.follow(p.Frame().Modes) // before Divert too: they say whether the program gets the mouse and the focus
 	a.display.Divert(p, a.layout.pane)
-	a.follow(p.Frame().Modes)
 	a.dirty = true
 	return cmd
 }
