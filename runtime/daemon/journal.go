@@ -159,6 +159,15 @@ func (j *journaling) Sequence(ctx context.Context, id string) int64 {
 	return n
 }
 
+// ModifiedKeys reports whether the program has asked for keys with modifiers, false when the recorder does not tell.
+func (j *journaling) ModifiedKeys(ctx context.Context, id string) bool {
+	asked, err := j.client.ModifiedKeys(ctx, id)
+	if err != nil {
+		j.log.Debug("keys unknown", "id", id, "err", err)
+	}
+	return asked
+}
+
 // started records a start, before anything of it can be printed.
 func (j *journaling) started(req rtapi.LaunchRequest) {
 	d := journal.Details{Argv: req.Argv, Cols: req.Cols, Rows: req.Rows}

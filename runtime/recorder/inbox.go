@@ -103,6 +103,8 @@ func (w *worker) dealLocked(c *client, m message) {
 		switch m.Record.Kind {
 		case journal.Exit:
 			w.outputOf(m.ID)
+		case journal.Start:
+			delete(w.keys, m.ID)
 		case journal.Resize, journal.Gap:
 			w.noticedLocked(m.ID, 1)
 		}
@@ -111,7 +113,12 @@ func (w *worker) dealLocked(c *client, m message) {
 		w.outputOf(m.ID)
 		m.Sequence = w.disk.last(m.ID)
 		c.tell(m)
+	case m.Op == opKeys:
+		w.outputOf(m.ID)
+		m.Asked = w.keys[m.ID]
+		c.tell(m)
 	case m.Op == opRemove:
+		delete(w.keys, m.ID)
 		if a := w.sessions[m.ID]; a != nil {
 			a.timer.Stop()
 			delete(w.sessions, m.ID)

@@ -51,6 +51,7 @@ func work(ctx context.Context, cfg WorkerConfig, control *net.UnixConn, memory s
 	w := &worker{
 		cfg: cfg, log: cfg.Log, control: control, slots: memory, buf: make([]byte, bufferSize), letter: make([]byte, maxMessage),
 		pipes: map[int]*pipe{}, clients: map[int]*client{}, sessions: map[string]*activity{}, removed: map[string]bool{},
+		keys: map[string]bool{},
 	}
 	w.disk = newDisk(cfg, memory, w.warn)
 	var disk sync.WaitGroup
@@ -105,6 +106,7 @@ type worker struct {
 	pipes    map[int]*pipe
 	clients  map[int]*client
 	sessions map[string]*activity
+	keys     map[string]bool // sessions whose programs asked for keys with modifiers
 	removed  map[string]bool // journals that were removed: what is still to come for them is dropped
 	ended    bool
 	warning  string // the present one

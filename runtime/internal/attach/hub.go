@@ -57,14 +57,18 @@ type Recorder interface {
 	Resized(id string, cols, rows int)
 	// Sequence returns the last sequence of what the terminal id has printed so far, 0 when that is not known.
 	Sequence(ctx context.Context, id string) int64
+	// ModifiedKeys reports whether the program of the terminal id has asked for keys with modifiers, false when that is not
+	// known.
+	ModifiedKeys(ctx context.Context, id string) bool
 }
 
 // unrecorded is a Recorder that keeps nothing.
 type unrecorded struct{}
 
-func (unrecorded) Input(string, []byte)                   {}
-func (unrecorded) Resized(string, int, int)               {}
-func (unrecorded) Sequence(context.Context, string) int64 { return 0 }
+func (unrecorded) Input(string, []byte)                      {}
+func (unrecorded) Resized(string, int, int)                  {}
+func (unrecorded) Sequence(context.Context, string) int64    { return 0 }
+func (unrecorded) ModifiedKeys(context.Context, string) bool { return false }
 
 // Hub owns all viewers of a node.
 type Hub struct {
