@@ -94,9 +94,13 @@ func (k *Keeper) learn(ctx context.Context) (Table, error) {
 		}
 		k.log.Warn("character widths measured anew", "file", path, "err", err)
 	}
-	w, err := measure(ctx, spare)
+	doubtful := vt.DoubtfulRunes()
+	w, err := measure(ctx, spare, doubtful)
 	if err != nil {
 		return Table{}, err
+	}
+	if w.Agrees(vt.DefaultWidths(), doubtful) {
+		w = vt.DefaultWidths() // said in its own words, so that it is known again
 	}
 	text := textOf(w)
 	if err := k.write(path, text); err != nil {
@@ -115,8 +119,8 @@ func fileName(version string) string {
 	}, version)
 }
 
-// measure asks tmux in its spare terminal.
-func measure(ctx context.Context, spare tmux.Spare) (*vt.Widths, error) {
+// measure asks tmux in its spare terminal how wide characters are.
+func measure(ctx context.Context, spare tmux.Spare, runes []rune) (*vt.Widths, error) {
 	open := func() (*os.File, error) {
 		f, err := os.OpenFile(spare.TTY, os.O_RDWR|unix.O_NOCTTY, 0)
 		if err != nil {
@@ -140,13 +144,10 @@ func measure(ctx context.Context, spare tmux.Spare) (*vt.Widths, error) {
 	}
 	defer f.Close() //nolint:errcheck // nothing is lost with it
 	defer context.AfterFunc(ctx, func() { _ = f.SetDeadline(time.Unix(1, 0)) })()
-	return vt.ProbeWidths(f, vt.DoubtfulRunes(), spare.CellBytes)
+	return vt.ProbeWidths(f, runes, spare.CellBytes)
 }
 
 func textOf(w *vt.Widths) string {
-	if w.Agrees(vt.DefaultWidths(), vt.DoubtfulRunes()) {
-		w = vt.DefaultWidths() // said in its own words, so that it is known again
-	}
 	var b strings.Builder
 	_, _ = w.WriteTo(&b) // a builder takes everything
 	return b.String()
@@ -157,9 +158,7 @@ func tableOf(text string) (Table, error) {
 	if err != nil {
 		return Table{}, err
 	}
-	var usual strings.Builder
-	_, _ = vt.DefaultWidths().WriteTo(&usual) // likewise
-	if text == usual.String() {
+	if text == textOf(vt.DefaultWidths()) {
 		text = ""
 	}
 	return Table{Widths: w, Text: text}, nil
