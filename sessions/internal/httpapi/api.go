@@ -101,6 +101,8 @@ func New(stop context.Context, cfg Config) *API {
 		a.mux.Handle(pattern, a.answer(timeout, h))
 	}
 	a.mux.HandleFunc("GET /v1/watch", a.watch)
+	a.mux.HandleFunc("GET /v1/backup", a.backup)
+	a.mux.HandleFunc("POST /v1/restore", a.restore)
 	a.mux.HandleFunc("GET /v1/tasks/{id}/log", a.taskLog)
 	a.mux.HandleFunc("GET /v1/events", a.events)
 	a.mux.HandleFunc("GET /v1/sessions/{id}/stream", a.stream)
