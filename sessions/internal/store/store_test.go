@@ -166,11 +166,7 @@ func TestAdopt(t *testing.T) {
 	if adopted.State != sessions.Detached || adopted.Run != 3 || adopted.Tmux != r.Tmux {
 		t.Errorf("adopted %+v", adopted)
 	}
-	last, err := s.LastEvents(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if e := last[r.ID]; e.Actor != sessions.ActorReconciler || e.From != "" || e.Evidence != "tmux server 4711 has it" {
+	if e := events(t, s)[0]; e.Actor != sessions.ActorReconciler || e.From != "" || e.Evidence != "tmux server 4711 has it" {
 		t.Errorf("event %+v", e)
 	}
 }
