@@ -154,6 +154,9 @@ func (s *Service) Remove(ctx context.Context, id sessions.ID, force bool) error 
 		if !force {
 			return stateConflict(rec, "only an ended session can be removed", "stop it first, or remove it with force")
 		}
+		if err := s.here(rec.Session); err != nil {
+			return err
+		}
 		if rec, err = s.killing(ctx, rec); err != nil {
 			return err
 		}

@@ -90,6 +90,13 @@ func (w *World) Start(t *testing.T, o Options) *Server {
 	case <-time.After(Patience):
 		t.Fatal("the store does not listen")
 	}
+	for deadline := time.After(Patience); !s.Board.Complete(); { // nothing tells of an empty first listing
+		select {
+		case <-time.After(time.Millisecond):
+		case <-deadline:
+			t.Fatal("the reconciler makes no round")
+		}
+	}
 	return s
 }
 
