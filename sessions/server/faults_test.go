@@ -239,7 +239,8 @@ func (f fault) run(t *testing.T, r *rig, d *faultyDatabase) {
 	}
 	t.Logf("states true after %v", time.Since(well).Round(time.Millisecond))
 	pane.echo(t, "after")
-	f.settled(t, r)
+	history(t, r)
+	nothingStarted(t, r)
 	if err := stop(); err != nil {
 		t.Errorf("ended with %v", err)
 	}
@@ -285,13 +286,13 @@ func (f fault) requests(t *testing.T, c *sessionclient.Client, id sessions.ID) {
 	asking.Wait()
 }
 
-// settled waits until rows and terminals agree, and checks every session's history.
-func (f fault) settled(t *testing.T, r *rig) {
+// history waits until rows and terminals agree, and checks every session's events.
+func history(t *testing.T, r *rig) {
 	t.Helper()
 	ctx := t.Context()
 	var why string
 	for deadline := time.Now().Add(patience); ; {
-		if why = f.agree(ctx, r); why == "" {
+		if why = agree(ctx, r); why == "" {
 			break
 		}
 		if time.Now().After(deadline) {
@@ -319,6 +320,11 @@ func (f fault) settled(t *testing.T, r *rig) {
 			t.Errorf("%s is %s, its events end with %s", s.ID, s.State, state)
 		}
 	}
+}
+
+// nothingStarted checks that each program was started once, as it was asked for.
+func nothingStarted(t *testing.T, r *rig) {
+	t.Helper()
 	started := map[string]int{}
 	for _, l := range r.runtime.Launches() {
 		if started[l.Meta.ID]++; started[l.Meta.ID] > 1 || l.Meta.Run != 1 {
@@ -328,7 +334,7 @@ func (f fault) settled(t *testing.T, r *rig) {
 }
 
 // agree says where rows and terminals differ.
-func (f fault) agree(ctx context.Context, r *rig) string {
+func agree(ctx context.Context, r *rig) string {
 	list, err := r.client.List(ctx)
 	if err != nil {
 		return err.Error()
