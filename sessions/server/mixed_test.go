@@ -17,6 +17,8 @@ import (
 	"corral/sessions/sessionclient"
 )
 
+const clients = 4
+
 // book is what four clients have asked for, to hold the end against.
 type book struct {
 	mu       sync.Mutex
@@ -44,22 +46,55 @@ func (b *book) any(rnd *rand.Rand, mine func(int) bool) sessions.ID {
 	return of[rnd.IntN(len(of))]
 }
 
-func (b *book) note(err error, change func()) {
+// note counts an answer and changes the book by it.
+func (b *book) note(err error, change func()) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.answers[sessions.CodeOf(err)]++
 	change()
+	return err
+}
+
+// expect notes what is about to be asked.
+func (b *book) expect(change func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	change()
+}
+
+// caller makes calls as one of the clients.
+type caller struct {
+	*book
+	c   *sessionclient.Client
+	rnd *rand.Rand
+	who int
+}
+
+// run makes n calls that reach the server and its database.
+func (c *caller) run(ctx context.Context, n int) {
+	for i := 0; i < n; i++ {
+		switch sessions.CodeOf(c.call(ctx, i)) {
+		case sessions.CodeUnreachable, sessions.CodeDatabaseUnavailable:
+			i--
+			select { // one that is being restarted refuses at once
+			case <-time.After(20 * time.Millisecond):
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
 }
 
 // call does one thing to some session.
-func (b *book) call(ctx context.Context, c *sessionclient.Client, rnd *rand.Rand, client, clients, n int) {
+func (b *caller) call(ctx context.Context, n int) error {
+	c, rnd, client := b.c, b.rnd, b.who
 	id := b.any(rnd, nil)
 	what := rnd.IntN(10)
 	switch {
 	case id == "" || what < 3:
 		title := fmt.Sprintf("made %d.%d", client, n)
 		s, err := c.Create(ctx, sessions.CreateRequest{CWD: "/tmp", Title: title})
-		b.note(err, func() {
+		return b.note(err, func() {
 			if err == nil {
 				b.ids = append(b.ids, s.ID)
 				b.titles[s.ID] = []string{title}
@@ -69,7 +104,7 @@ func (b *book) call(ctx context.Context, c *sessionclient.Client, rnd *rand.Rand
 		id = b.any(rnd, func(i int) bool { return i%clients == client })
 		title := fmt.Sprintf("renamed %d.%d", client, n)
 		_, err := c.Update(ctx, id, sessions.UpdateRequest{Title: &title})
-		b.note(err, func() {
+		return b.note(err, func() {
 			switch sessions.CodeOf(err) {
 			case "":
 				b.titles[id] = []string{title}
@@ -79,34 +114,33 @@ func (b *book) call(ctx context.Context, c *sessionclient.Client, rnd *rand.Rand
 			}
 		})
 	case what < 6:
-		b.note(nil, func() { b.ended[id] = true })
+		b.expect(func() { b.ended[id] = true })
 		_, err := c.Stop(ctx, id)
-		b.note(err, func() {})
+		return b.note(err, func() {})
 	case what < 8: // two at once
-		var both sync.WaitGroup
-		for range 2 {
-			both.Go(func() {
-				_, err := c.Restart(ctx, id)
-				b.note(err, func() {
-					if err == nil {
-						b.restarts[id]++
-					}
-				})
+		restart := func() error {
+			_, err := c.Restart(ctx, id)
+			return b.note(err, func() {
+				if err == nil {
+					b.restarts[id]++
+				}
 			})
 		}
-		both.Wait()
+		var other sync.WaitGroup
+		other.Go(func() { _ = restart() })
+		err := restart()
+		other.Wait()
+		return err
 	case what < 9:
 		_, err := c.Close(ctx, id)
-		b.note(err, func() {})
-	default:
-		force := rnd.IntN(3) == 0
-		b.note(nil, func() {
-			b.removed[id] = true
-			b.ended[id] = b.ended[id] || force
-		})
-		err := c.Remove(ctx, id, force)
-		b.note(err, func() {})
+		return b.note(err, func() {})
 	}
+	force := rnd.IntN(3) == 0
+	b.expect(func() {
+		b.removed[id] = true
+		b.ended[id] = b.ended[id] || force
+	})
+	return b.note(c.Remove(ctx, id, force), func() {})
 }
 
 // Four clients make 500 calls of every kind while the reconciler runs every 50 ms, the server is restarted, the runtime
@@ -114,7 +148,6 @@ func (b *book) call(ctx context.Context, c *sessionclient.Client, rnd *rand.Rand
 // nothing was ended that nobody asked for, and nothing was started twice.
 func TestMixedCalls(t *testing.T) {
 	t.Parallel()
-	const clients = 4
 	r := newRig(t)
 	r.serveRuntime()
 	url := pgtest.EmptyURL(t)
@@ -132,16 +165,15 @@ func TestMixedCalls(t *testing.T) {
 		titles: map[sessions.ID][]string{}, ended: map[sessions.ID]bool{}, removed: map[sessions.ID]bool{},
 		restarts: map[sessions.ID]int{}, answers: map[sessions.Code]int{},
 	}
-	calls := rounds.N(120, 500, 500)
+	calls := rounds.N(80, 500, 500)
+	ctx, cancel := context.WithTimeout(t.Context(), 4*patience)
+	defer cancel()
 	var work sync.WaitGroup
 	for i := range clients {
 		c := sessionclient.New(sessionclient.Config{Socket: r.cfg.Socket, ClientName: fmt.Sprint(i)})
 		t.Cleanup(c.CloseIdleConnections)
 		work.Go(func() {
-			rnd := rand.New(rand.NewPCG(1, uint64(i)))
-			for n := range calls / clients {
-				b.call(t.Context(), c, rnd, i, clients, n)
-			}
+			(&caller{book: b, c: c, rnd: rand.New(rand.NewPCG(1, uint64(i))), who: i}).run(ctx, calls/clients)
 		})
 	}
 	done := make(chan struct{})
@@ -151,10 +183,10 @@ func TestMixedCalls(t *testing.T) {
 		select {
 		case <-done:
 			busy = false
-		case <-time.After(40 * time.Millisecond):
+		case <-time.After(100 * time.Millisecond):
 		}
 		id := b.any(rnd, nil)
-		switch n % 8 {
+		switch n % 16 {
 		case 1:
 			r.runtime.Exit(string(id), rnd.IntN(3))
 		case 2:
@@ -167,16 +199,20 @@ func TestMixedCalls(t *testing.T) {
 			if _, err := admin.Exec(t.Context(), everybodyOut); err != nil {
 				t.Fatal(err)
 			}
-		case 7:
+		case 15:
 			if err := stop(); err != nil {
 				t.Error(err)
 			}
 			stop = r.run()
+			r.await("database up", databaseUp)
 		}
 	}
 	r.runtime.SetAway(false)
 	r.await("node up", nodeUp)
 	r.await("database up", databaseUp)
+	if ctx.Err() != nil {
+		t.Errorf("not all calls were made: %v", ctx.Err())
+	}
 	b.check(t, r)
 	t.Logf("%d calls, answers %v", calls, b.answers)
 }
