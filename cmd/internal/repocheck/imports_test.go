@@ -9,7 +9,7 @@ import (
 // may says which packages of ours each package may import. Every package is in the table: a new one is a decision.
 var may = map[string][]string{ //nolint:gochecknoglobals // a table
 	"cmd/corral": {
-		"cmd/internal/...", "sessions", "sessions/server", "sessions/sessionclient", "runtime/daemon", "runtime/rtclient",
+		"cmd/internal/...", "sessions", "sessions/backup", "sessions/server", "sessions/sessionclient", "runtime/daemon", "runtime/rtclient",
 		"runtime/rtapi", "runtime/launch", "runtime/recorder", "runtime/taskrunner", "tui/...", "vt",
 	},
 	"cmd/internal/paths":     {"sessions"},
@@ -39,7 +39,8 @@ var may = map[string][]string{ //nolint:gochecknoglobals // a table
 	"sessions":                      {},
 	"sessions/sessionclient":        {"sessions"},
 	"sessions/server":               {"sessions", "sessions/internal/...", "runtime/rtclient", "runtime/rtapi", "migrations"},
-	"sessions/internal/store":       {"sessions", "runtime/rtapi"},
+	"sessions/backup":               {"sessions"},
+	"sessions/internal/store":       {"sessions", "sessions/backup", "runtime/rtapi"},
 	"sessions/internal/pgcluster":   {"sessions"},
 	"sessions/internal/agent":       {"sessions"},
 	"sessions/internal/reconcile":   {"sessions", "sessions/internal/store", "runtime/rtapi"},

@@ -56,8 +56,8 @@ func (a *API) stream(w http.ResponseWriter, r *http.Request) {
 		a.cfg.Log.Debug("stream not opened", "error", err) // the answer has been sent
 		return
 	}
-	a.streams.Add(1)
-	defer a.streams.Done()
+	a.serving.Add(1)
+	defer a.serving.Done()
 	conn.SetReadLimit(sessions.MaxUp)
 	// The connection is hijacked: its context is not the request's, whose cancelling would cut it without a close.
 	io, cut := context.WithCancel(context.WithoutCancel(r.Context()))
