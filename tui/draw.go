@@ -143,7 +143,7 @@ func (a *App) paneOptions() termpane.DrawOptions {
 	case s.State == sessions.Starting:
 		o.Note = "starting..."
 	case s.State.Ended():
-		o.Dim, o.Note, o.Alarm = true, status.EndLine(s), true
+		o.Dim, o.Note, o.Alarm = true, status.AsOf(st.At, a.now())+status.EndLine(s), true
 	case st.Link.State == sessions.LinkEnded:
 		o.Dim, o.Note, o.Alarm = true, endedLink(st.Link), true
 	case !st.Open || st.Link.State == sessions.LinkConnecting && !st.Restored:
@@ -237,6 +237,9 @@ func (a *App) banner() string {
 				return fmt.Sprintf("%s is offline: %s", sessions.CleanLine(n.Name, 60), why)
 			}
 			return fmt.Sprintf("%s is offline; states are as last known", sessions.CleanLine(n.Name, 60))
+		}
+		if n.Warning != "" {
+			return sessions.CleanLine(n.Warning, 120)
 		}
 	}
 	return ""

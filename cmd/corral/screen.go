@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -25,6 +26,9 @@ func (p *program) screenCommand() *cobra.Command {
 				}
 				if p.json {
 					return p.printJSON(screen)
+				}
+				if !screen.At.IsZero() {
+					_, _ = fmt.Fprintln(p.stderr, "as of "+screen.At.Local().Format(time.DateTime)+"; the session has ended")
 				}
 				text := screen.Text
 				if colours {

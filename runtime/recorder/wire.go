@@ -92,7 +92,7 @@ const (
 	opAppend   = "append"   // Record to the journal of ID
 	opSequence = "sequence" // which is the last sequence of ID? answered with Sequence
 	opRemove   = "remove"   // the journal of ID; answered
-	opHello    = "hello"    // from now on this socket is emptied before any pipe is
+	opHello    = "hello"    // from now on this socket is emptied before any pipe is; Text as of opWarning
 	opSnapshot = "snapshot" // the screen of ID is worth one
 	opWarning  = "warning"  // what is wrong, "" when nothing is any more
 )
