@@ -46,7 +46,7 @@ func (b *bed) awaitRecord(t *testing.T, id string, kind journal.Kind, ok func(jo
 			}
 		}
 	}
-	t.Fatalf("no such %s in %+v", kind, b.records(t, id, journal.Kinds()...))
+	t.Fatalf("no such %s in %.3000s", kind, fmt.Sprintf("%+v", b.records(t, id, journal.Kinds()...)))
 	return journal.Record{}
 }
 
