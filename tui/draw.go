@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/charmbracelet/lipgloss"
 	"github.com/charmbracelet/x/ansi"
@@ -92,6 +93,12 @@ func (a *App) drawHeader(c *canvas.Canvas) {
 			right = " " + whole + " " // the part's size can be seen
 		}
 	}
+	if a.past = (time.Time{}); a.shown != nil {
+		a.past = a.shown.Status().At
+	}
+	if s.State.Ended() {
+		right = status.AsOf(a.past, a.now()) + right
+	}
 	room := r.W - ansi.StringWidth(right)
 	title := sessions.CleanTitle(s.Title)
 	if title == "" {
@@ -143,7 +150,7 @@ func (a *App) paneOptions() termpane.DrawOptions {
 	case s.State == sessions.Starting:
 		o.Note = "starting..."
 	case s.State.Ended():
-		o.Dim, o.Note, o.Alarm = true, status.AsOf(st.At, a.now())+status.EndLine(s), true
+		o.Dim, o.Note, o.Alarm = true, status.EndLine(s), true
 	case st.Link.State == sessions.LinkEnded:
 		o.Dim, o.Note, o.Alarm = true, endedLink(st.Link), true
 	case !st.Open || st.Link.State == sessions.LinkConnecting && !st.Restored:

@@ -134,7 +134,7 @@ func EndLine(s sessions.Session) string {
 	return ""
 }
 
-// AsOf begins a line about a picture of the past, "" when its time is not known.
+// AsOf says when a picture of the past was true, "" when that is not known.
 func AsOf(at, now time.Time) string {
 	if at.IsZero() {
 		return ""
@@ -144,7 +144,7 @@ func AsOf(at, now time.Time) string {
 	if at.YearDay() != now.YearDay() || at.Year() != now.Year() {
 		layout = time.DateTime
 	}
-	return "as of " + at.Format(layout) + " - "
+	return " as of " + at.Format(layout) + " "
 }
 
 func endOf(s sessions.Session) string {
