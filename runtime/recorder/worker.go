@@ -191,6 +191,9 @@ func (w *worker) last() (files []*os.File) {
 		w.takeLocked(p, true)
 		files = append(files, p.file)
 	}
+	for _, c := range w.clients {
+		w.emptyClientLocked(c)
+	}
 	for id := range w.late {
 		w.exitLocked(id)
 	}
