@@ -130,7 +130,7 @@ func TestAGapIsFollowedByASnapshot(t *testing.T) {
 	b := newBed(t)
 	b.create(t, "quiet", "echo before; read x; echo after; sleep 1000")
 	b.awaitScreen(t, "quiet", "before")
-	b.settled(t, "quiet")
+	b.settled(t, "quiet", "before")
 	if err := syscall.Kill(b.awaitRecorder(t, 0), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}

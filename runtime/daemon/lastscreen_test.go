@@ -23,15 +23,15 @@ func cells(s rtapi.Screen) string {
 	return screen.Frame().ANSI(vt.TrueColor)
 }
 
-// settled waits until the newest record but attachments is a snapshot.
-func (b *bed) settled(t *testing.T, id string) {
+// settled waits until the newest record but attachments is a snapshot that shows text.
+func (b *bed) settled(t *testing.T, id, text string) {
 	t.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
 		r, err := journal.Newest(filepath.Join(b.data(), "journal", id), journal.Output, journal.Resize, journal.Snapshot)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r != nil && r.Kind == journal.Snapshot {
+		if r != nil && r.Kind == journal.Snapshot && strings.Contains(r.ANSI, text) {
 			return
 		}
 		if time.Now().After(end) {
@@ -56,11 +56,11 @@ func (b *bed) killTmux(t *testing.T) {
 // TestTheLastScreenOutlivesTmux has programs of several kinds come to rest, kills tmux and looks for their screens.
 func TestTheLastScreenOutlivesTmux(t *testing.T) {
 	t.Parallel()
-	programs := map[string]string{
-		"bash":  `exec bash --norc --noprofile -i`,
-		"agent": `stty raw -echo; printf '\033[?1049h\033[?25l\033[?1h\033[2J\033[3;5H\033[38;5;208magent\033[m \342\224\200 \033[7mwaits\033[m\033[10;1H> \033[4munderlined'; cat`,
-		"vim":   `i=0; while [ $i -lt 99 ]; do echo "line $i of a text"; i=$((i+1)); done >text; exec vim -u NONE -c 'set nu' -c 'normal 40G' text`,
-		"htop":  `exec htop -d 100`,
+	programs := map[string]struct{ script, shows string }{
+		"bash":  {`exec bash --norc --noprofile -i`, "link"},
+		"agent": {`stty raw -echo; printf '\033[?1049h\033[?25l\033[?1h\033[2J\033[3;5H\033[38;5;208magent\033[m \342\224\200 \033[7mwaits\033[m\033[10;1H> \033[4munderlined'; cat`, "underlined"},
+		"vim":   {`i=0; while [ $i -lt 99 ]; do echo "line $i of a text"; i=$((i+1)); done >text; exec vim -u NONE -c 'set nu' -c 'normal 40G' text`, "line 39"},
+		"htop":  {`exec htop -d 100`, "PID"},
 	}
 	for _, p := range []string{"vim", "htop"} {
 		if _, err := exec.LookPath(p); err != nil {
@@ -68,29 +68,29 @@ func TestTheLastScreenOutlivesTmux(t *testing.T) {
 		}
 	}
 	b := newBed(t)
-	var ids []string
+	shows := map[string]string{}
 	for i := range rounds.N(1, 2, 5) {
-		for name, script := range programs {
+		for name, p := range programs {
 			id := fmt.Sprint(name, i)
-			req := b.request(id, script)
+			req := b.request(id, p.script)
 			req.Cols, req.Rows, req.Env = 70+i, 20+i, []string{"TERM=tmux-256color", "HTOPRC=/dev/null"}
 			if _, err := b.Create(deadline(t), req); err != nil {
 				t.Fatal(err)
 			}
-			ids = append(ids, id)
+			shows[id] = p.shows
 		}
 	}
 	b.awaitScreen(t, "bash0", "bash")
-	for i := range len(ids) / len(programs) {
+	for i := range len(shows) / len(programs) {
 		if err := b.Input(deadline(t), fmt.Sprint("bash", i), rtapi.InputRequest{Text: `printf '\033[1;35mpurple\033[m \033]8;;http://x\033\\link\033]8;;\033\\\n'`, Enter: true}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, id := range ids {
-		b.settled(t, id)
+	for id, text := range shows {
+		b.settled(t, id, text)
 	}
 	before := map[string]rtapi.Screen{}
-	for _, id := range ids {
+	for id := range shows {
 		s, err := b.Screen(deadline(t), id)
 		if err != nil || !s.At.IsZero() || strings.TrimSpace(s.Text) == "" {
 			t.Fatal(s, err)
@@ -98,7 +98,7 @@ func TestTheLastScreenOutlivesTmux(t *testing.T) {
 		before[id] = s
 	}
 	b.killTmux(t)
-	for _, id := range ids {
+	for id := range shows {
 		after, err := b.Screen(deadline(t), id)
 		if err != nil {
 			t.Fatal(err)
