@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
 	"corral/sessions"
@@ -27,7 +28,7 @@ func (p *program) screenCommand() *cobra.Command {
 				if p.json {
 					return p.printJSON(screen)
 				}
-				if !screen.At.IsZero() {
+				if !screen.At.IsZero() && term.IsTerminal(p.stderr.Fd()) {
 					_, _ = fmt.Fprintln(p.stderr, "as of "+screen.At.Local().Format(time.DateTime)+"; the session has ended")
 				}
 				text := screen.Text
