@@ -1,11 +1,15 @@
 package sessions
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"time"
+)
 
 // The viewer's stream: GET /v1/sessions/{id}/stream, a WebSocket. Binary messages are terminal bytes (at most
 // MaxDown bytes to the viewer, MaxUp from it); text messages are one JSON Frame each. Unknown types and fields are
 // ignored, absent fields read as empty. The order is fixed: attached, replay and its history as binary, restore, live,
-// then live bytes mixed with control frames, at the end ended and a close code.
+// then live bytes mixed with control frames, at the end ended and a close code. Of an ended session of which only the
+// record is left: attached, restore with the last screen (not in raw mode), ended.
 
 // Limits of the stream, in bytes.
 const (
@@ -85,6 +89,7 @@ type Frame struct {
 	CursorRow    *int         `json:"cursorRow,omitempty"`    // restore: 0-based, absent when unknown
 	CursorColumn *int         `json:"cursorColumn,omitempty"` // restore: 0-based, absent when unknown
 	Modes        *ScreenModes `json:"modes,omitempty"`        // restore
+	At           *time.Time   `json:"at,omitempty"`           // restore, ended: when the ended session last looked so
 
 	Attached int `json:"attached,omitempty"` // viewers
 	Watching int `json:"watching,omitempty"` // viewers

@@ -79,6 +79,7 @@ type App struct {
 	dirty     bool           // anything may look different
 	paneDirty bool           // only the pane's content does
 	crop      string         // the crop mark in chrome
+	past      time.Time      // of when the picture is that the header speaks of; zero for the present
 
 	modes            vt.Modes // as the display was told
 	counting         bool     // a countdownMsg is on its way

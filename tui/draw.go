@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/charmbracelet/lipgloss"
 	"github.com/charmbracelet/x/ansi"
@@ -91,6 +92,12 @@ func (a *App) drawHeader(c *canvas.Canvas) {
 		if _, whole, ok := strings.Cut(a.crop, " "); ok && r.W-ansi.StringWidth(right+state) < titleMin {
 			right = " " + whole + " " // the part's size can be seen
 		}
+	}
+	if a.past = (time.Time{}); a.shown != nil {
+		a.past = a.shown.Status().At
+	}
+	if s.State.Ended() {
+		right = status.AsOf(a.past, a.now()) + right
 	}
 	room := r.W - ansi.StringWidth(right)
 	title := sessions.CleanTitle(s.Title)
@@ -237,6 +244,9 @@ func (a *App) banner() string {
 				return fmt.Sprintf("%s is offline: %s", sessions.CleanLine(n.Name, 60), why)
 			}
 			return fmt.Sprintf("%s is offline; states are as last known", sessions.CleanLine(n.Name, 60))
+		}
+		if n.Warning != "" {
+			return sessions.CleanLine(n.Warning, 120)
 		}
 	}
 	return ""

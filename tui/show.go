@@ -94,7 +94,7 @@ func (a *App) paneChanged(id sessions.ID) tea.Cmd {
 		return nil
 	}
 	a.paneDirty = true
-	a.dirty = a.dirty || a.cropMark() != a.crop
+	a.dirty = a.dirty || a.cropMark() != a.crop || !a.shown.Status().At.Equal(a.past)
 	if a.focused {
 		if st := a.shown.Status(); st.Ended || st.Link.State == sessions.LinkEnded {
 			a.leave()

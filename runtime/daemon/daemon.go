@@ -78,6 +78,8 @@ func Run(ctx context.Context, cfg Config) error {
 			return t.Widths, t.Text
 		},
 	})
+	journals.client.Warned = inv.setWarning
+	journals.client.Joined = func() { inv.tellEnds(journals.exited) }
 	inv.exited = func(id string, code, signal *int) {
 		journals.exited(id, code, signal)
 		hub.Exited(id, code, signal)
@@ -103,7 +105,7 @@ func Run(ctx context.Context, cfg Config) error {
 
 	status := rtapi.Status{PID: os.Getpid(), Incarnation: rand.Text(), StartedAt: time.Now().UTC()}
 	handler := httpapi.New(httpapi.Config{
-		Terminals: terms, Reader: terms, Inventory: inv, Streams: hub, Journals: journals, Tasks: tasks, Shutdown: shutdown, Log: cfg.Log,
+		Terminals: terms, Reader: screens{terms, journals}, Inventory: inv, Streams: hub, Journals: journals, Tasks: tasks, Shutdown: shutdown, Log: cfg.Log,
 		Status: func() rtapi.Status {
 			st := status
 			st.Tmux, st.RecorderPID, st.Journal = server.Status(), rec.pid(), journals.usage()

@@ -38,7 +38,12 @@ func (f *feed) StreamFrame(m sessions.Frame) {
 	case sessions.FrameState:
 		f.note(func(s *Status) { s.State = m.State })
 	case sessions.FrameEnded:
-		f.note(func(s *Status) { s.Ended, s.State, s.ExitCode = true, m.State, m.ExitCode })
+		f.note(func(s *Status) {
+			s.Ended, s.State, s.ExitCode = true, m.State, m.ExitCode
+			if s.At.IsZero() && m.At != nil {
+				s.At = *m.At
+			}
+		})
 	case sessions.FrameReplay, sessions.FrameLive, sessions.FrameViewers, sessions.FrameBehind, sessions.FrameClipboard,
 		sessions.FrameError, sessions.FramePong:
 		// Nothing here is shown yet: history is not asked for, and the list tells the viewers.
@@ -92,7 +97,12 @@ func (f *feed) restore(m sessions.Frame) {
 	_, _ = screen.Write([]byte(m.ScreenText))
 	_, _ = screen.Write(settle(m, screen.Frame().Cursor))
 	f.pane.screen.Store(screen)
-	f.note(func(s *Status) { s.Restored = true })
+	f.note(func(s *Status) {
+		s.Restored, s.At = true, time.Time{}
+		if m.At != nil {
+			s.At = *m.At
+		}
+	})
 }
 
 // settle returns what is left to be written after the text of a restore: the modes, and the cursor's position when the

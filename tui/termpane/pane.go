@@ -52,6 +52,7 @@ type Status struct {
 	Ended    bool // the stream said that the session ended
 	State    sessions.State
 	ExitCode *int
+	At       time.Time // when an ended session last looked as its screen does; zero for the present
 }
 
 // Pane shows one session.

@@ -65,7 +65,7 @@ func (a *API) stream(w http.ResponseWriter, r *http.Request) {
 	s := &stream{
 		id: id(r), query: a.streamQuery(r.URL.Query()),
 		viewer: conn, io: io, stop: a.stop,
-		board: a.cfg.Board, dial: a.cfg.DialStream,
+		board: a.cfg.Board, dial: a.cfg.DialStream, screen: a.cfg.Service.Screen,
 		log: a.cfg.Log.With("session", id(r)),
 	}
 	e := s.run()
@@ -100,6 +100,7 @@ type stream struct {
 	stop   context.Context //nolint:containedctx // the server's life
 	board  *service.Board
 	dial   func(ctx context.Context, id, rawQuery string) (*websocket.Conn, error)
+	screen func(ctx context.Context, id sessions.ID) (sessions.Screen, error)
 	log    *slog.Logger
 
 	sub   *service.Subscription
@@ -135,7 +136,7 @@ func (s *stream) run() end {
 			return *e
 		}
 		if now.State.Ended() {
-			if err := s.send(s.attached(sessions.Frame{Type: sessions.FrameAttached})); err != nil {
+			if err := s.last(); err != nil {
 				return viewerGone
 			}
 			return s.ended(now)
@@ -285,7 +286,7 @@ func (s *stream) tell() error {
 
 func (s *stream) ended(now sessions.Session) end {
 	err := s.send(sessions.Frame{
-		Type: sessions.FrameEnded, State: now.State, Reason: now.StateReason, ExitCode: now.ExitCode,
+		Type: sessions.FrameEnded, State: now.State, Reason: now.StateReason, ExitCode: now.ExitCode, At: &now.UpdatedAt,
 	})
 	if err != nil {
 		return viewerGone

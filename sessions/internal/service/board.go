@@ -189,6 +189,11 @@ func (b *Board) SetNodeMessage(message string) {
 	b.setNode(func(n *sessions.NodeStatus) { n.State, n.Message = sessions.Offline, message })
 }
 
+// SetNodeWarning notes what is wrong on a node whose runtime answers, "" for nothing.
+func (b *Board) SetNodeWarning(warning string) {
+	b.setNode(func(n *sessions.NodeStatus) { n.Warning = warning })
+}
+
 func (b *Board) setNode(change func(*sessions.NodeStatus)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
