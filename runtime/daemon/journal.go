@@ -159,6 +159,18 @@ func (j *journaling) Sequence(ctx context.Context, id string) int64 {
 	return n
 }
 
+// Typing returns the line that is being typed and what has been printed since it was begun.
+func (j *journaling) Typing(id string) (typed, printed []byte) {
+	if !validID(id) || !j.keeps(id) {
+		return nil, nil
+	}
+	t, err := journal.ReadTyping(filepath.Join(j.dir, id))
+	if err != nil {
+		j.log.Debug("typing unknown", "id", id, "err", err)
+	}
+	return t.Typed, t.Printed
+}
+
 // started records a start, before anything of it can be printed.
 func (j *journaling) started(req rtapi.LaunchRequest) {
 	d := journal.Details{Argv: req.Argv, Cols: req.Cols, Rows: req.Rows}

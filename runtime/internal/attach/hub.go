@@ -15,8 +15,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/coder/websocket"
-
+	"corral/internal/ws"
 	"corral/runtime/internal/tmux"
 	"corral/sessions"
 )
@@ -53,6 +52,9 @@ type Recorder interface {
 	Resized(id string, cols, rows int)
 	// Sequence returns the last sequence of what the terminal id has printed so far, 0 when that is not known.
 	Sequence(ctx context.Context, id string) int64
+	// Typing returns the line that is being typed into the terminal id, nil when that is not known, and what its program
+	// has printed since that was begun, up to the sequence that was asked for last.
+	Typing(id string) (typed, printed []byte)
 }
 
 // unrecorded is a Recorder that keeps nothing.
@@ -61,6 +63,7 @@ type unrecorded struct{}
 func (unrecorded) Input(string, []byte)                   {}
 func (unrecorded) Resized(string, int, int)               {}
 func (unrecorded) Sequence(context.Context, string) int64 { return 0 }
+func (unrecorded) Typing(string) (typed, printed []byte)  { return nil, nil }
 
 // Hub owns all viewers of a node.
 type Hub struct {
@@ -94,7 +97,7 @@ func New(cfg Config) *Hub {
 
 // Serve is one viewer's stream of the terminal id, from attached to the close code. It owns conn and closes it. It ends
 // with code 1001 when ctx does. The error says why a stream ended that should not have; a viewer that went away is none.
-func (h *Hub) Serve(ctx context.Context, conn *websocket.Conn, id string, q url.Values) error {
+func (h *Hub) Serve(ctx context.Context, conn *ws.Conn, id string, q url.Values) error {
 	conn.SetReadLimit(sessions.MaxUp)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -5,6 +5,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"corral/runtime/rtapi"
 	"corral/sessions"
 )
 
@@ -17,6 +18,9 @@ func (v *viewer) receive(reading, ctx context.Context) {
 		kind, data, err := v.conn.Read(reading)
 		if err != nil {
 			return
+		}
+		if v.conn.Late() {
+			continue
 		}
 		if kind == websocket.MessageBinary {
 			v.input(ctx, &p, data)
@@ -54,6 +58,8 @@ func (v *viewer) control(p *paste, f sessions.Frame) {
 		v.terminal.release(v)
 	case sessions.FramePing:
 		v.queue.hurry(sessions.Frame{Type: sessions.FramePong, Nonce: f.Nonce})
+	case rtapi.FrameDraining:
+		v.draining.Add(1)
 	case sessions.FrameResync:
 		select {
 		case v.resyncs <- max(f.Lines, 0):

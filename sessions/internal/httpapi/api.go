@@ -59,7 +59,8 @@ type API struct {
 	stop context.Context //nolint:containedctx // the life of the API, longer than any request
 	mux  *http.ServeMux
 
-	streams sync.WaitGroup
+	streams      sync.WaitGroup
+	stallTimeout time.Duration // stallTimeout, but for tests
 }
 
 const (
@@ -69,7 +70,7 @@ const (
 
 // New returns the API. When stop ends, open watches and streams are closed as the server going away.
 func New(stop context.Context, cfg Config) *API {
-	a := &API{cfg: cfg, stop: stop, mux: http.NewServeMux()}
+	a := &API{cfg: cfg, stop: stop, mux: http.NewServeMux(), stallTimeout: stallTimeout}
 	for pattern, h := range map[string]handler{
 		"GET /v1/sessions":                 a.list,
 		createPattern:                      a.create,
