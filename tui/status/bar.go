@@ -96,7 +96,7 @@ func StreamLine(l sessions.Link, dropped int, now time.Time) string {
 		return ""
 	case sessions.LinkLive:
 		if dropped > 0 {
-			return count(dropped, "key") + " dropped: not sent to the session, then or later"
+			return count(dropped, "key") + " dropped"
 		}
 		return ""
 	case sessions.LinkConnecting:
