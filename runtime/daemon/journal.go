@@ -159,16 +159,17 @@ func (j *journaling) Sequence(ctx context.Context, id string) int64 {
 	return n
 }
 
-// Typing returns the line that is being typed and what has been printed since it was begun.
-func (j *journaling) Typing(id string) (typed, printed []byte) {
-	if !validID(id) || !j.keeps(id) {
-		return nil, nil
+// Pending returns what was typed into terminal id and may not have been answered yet, as the journal has it: for a runtime
+// that did not see it being typed. Nothing is pending when the recorder does not tell.
+func (j *journaling) Pending(ctx context.Context, id string) journal.Typed {
+	if !validID(id) || j.Sequence(ctx, id) == 0 { // which has all that was printed so far recorded
+		return journal.Typed{}
 	}
-	t, err := journal.ReadTyping(filepath.Join(j.dir, id))
+	t, err := journal.Pending(filepath.Join(j.dir, id))
 	if err != nil {
-		j.log.Debug("typing unknown", "id", id, "err", err)
+		j.log.Debug("pending input unknown", "id", id, "err", err)
 	}
-	return t.Typed, t.Printed
+	return t
 }
 
 // started records a start, before anything of it can be printed.

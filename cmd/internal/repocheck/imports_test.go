@@ -62,7 +62,7 @@ var may = map[string][]string{ //nolint:gochecknoglobals // a table
 		"runtime/rtapi", "runtime/launch", "runtime/internal/taskdir", "runtime/internal/inotify", "runtime/internal/procfs",
 	},
 	"runtime/internal/tmux":    {"runtime/rtapi", "runtime/internal/procfs"},
-	"runtime/internal/attach":  {"runtime/rtapi", "runtime/internal/tmux", "internal/ws", "sessions", "vt"},
+	"runtime/internal/attach":  {"runtime/rtapi", "runtime/internal/tmux", "runtime/internal/journal", "internal/ws", "sessions", "vt"},
 	"runtime/internal/httpapi": {"runtime/rtapi", "runtime/internal/...", "internal/ws", "sessions"},
 
 	"internal/ws": {},

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"corral/internal/ws"
+	"corral/runtime/internal/journal"
 	"corral/runtime/internal/tmux"
 	"corral/sessions"
 )
@@ -50,20 +51,17 @@ type Recorder interface {
 	Input(id string, p []byte)
 	// Resized is told the size of a terminal when it has changed.
 	Resized(id string, cols, rows int)
-	// Sequence returns the last sequence of what the terminal id has printed so far, 0 when that is not known.
-	Sequence(ctx context.Context, id string) int64
-	// Typing returns the line that is being typed into the terminal id, nil when that is not known, and what its program
-	// has printed since that was begun, up to the sequence that was asked for last.
-	Typing(id string) (typed, printed []byte)
+	// Pending returns what was typed into the terminal id and may not be echoed yet, with all that was printed so far
+	// looked at; its sequence is 0 when that is not known.
+	Pending(ctx context.Context, id string) journal.Typed
 }
 
 // unrecorded is a Recorder that keeps nothing.
 type unrecorded struct{}
 
-func (unrecorded) Input(string, []byte)                   {}
-func (unrecorded) Resized(string, int, int)               {}
-func (unrecorded) Sequence(context.Context, string) int64 { return 0 }
-func (unrecorded) Typing(string) (typed, printed []byte)  { return nil, nil }
+func (unrecorded) Input(string, []byte)                          {}
+func (unrecorded) Resized(string, int, int)                      {}
+func (unrecorded) Pending(context.Context, string) journal.Typed { return journal.Typed{} }
 
 // Hub owns all viewers of a node.
 type Hub struct {

@@ -9,17 +9,35 @@ import (
 	"corral/vt"
 )
 
-// pendingInput returns what was typed into a terminal and shows nowhere yet. Showing too little is allowed, showing
-// anything twice never, so whatever is in doubt counts as shown.
+// pendingInput returns what was typed into a terminal and shows nowhere yet, and the sequence up to which that is so.
+// Showing too little is allowed, showing anything twice never, so whatever is in doubt counts as shown.
 func (v *viewer) pendingInput(ctx context.Context, r restoration) (pending string, sequence int64) {
-	recorder, id := v.hub.cfg.Recorder, v.terminal.id
-	sequence = recorder.Sequence(ctx, id) // what was printed up to now is recorded then
-	if sequence == 0 || r.marker.alternate || r.window.ended != nil {
-		return "", sequence
+	t := v.hub.cfg.Recorder.Pending(ctx, v.terminal.id)
+	if r.marker.alternate || r.window.ended != nil {
+		return "", t.Sequence
 	}
-	typed, printed := recorder.Typing(id)
 	left, right := aroundCursor(r.screen)
-	return unechoed(string(typed), printed, left, right), sequence
+	return unechoed(typedLine(t.Input), t.Output, left, right), t.Sequence
+}
+
+// typedLine returns the line that results from what was typed, "" when nobody but the program knows: after the keys that
+// edit it, other than backspace.
+func typedLine(input []byte) string {
+	var line []byte
+	for len(input) > 0 {
+		r, n := utf8.DecodeRune(input)
+		switch {
+		case (r == '\b' || r == 0x7f) && len(line) > 0:
+			_, last := utf8.DecodeLastRune(line)
+			line = line[:len(line)-last]
+		case r < ' ' || r == 0x7f || r == utf8.RuneError && n <= 1:
+			return ""
+		default:
+			line = append(line, input[:n]...)
+		}
+		input = input[n:]
+	}
+	return string(line)
 }
 
 // aroundCursor returns the text of the cursor's row before the cursor and from it on.

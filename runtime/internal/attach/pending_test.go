@@ -29,3 +29,14 @@ func TestUnechoed(t *testing.T) {
 		}
 	}
 }
+
+func TestTypedLine(t *testing.T) {
+	t.Parallel()
+	for input, want := range map[string]string{
+		"": "", "git status": "git status", "äb\x7fc": "äc", "a\x7f\x7fb": "", "ab\x1b[Dc": "", "a\tb": "", "a\xff": "", "\x1b[200~x\x1b[201~": "",
+	} {
+		if got := typedLine([]byte(input)); got != want {
+			t.Errorf("%q: %q, want %q", input, got, want)
+		}
+	}
+}

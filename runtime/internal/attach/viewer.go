@@ -146,8 +146,13 @@ func (v *viewer) serve(ctx context.Context) error {
 	// Writing outlives ctx by a little: the close code has to follow the message that is being written.
 	writing, stopWriting := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopWriting()
+	typed := make(chan struct{}) // closed when nothing more is typed
 	defer context.AfterFunc(ctx, func() {
 		time.AfterFunc(v.lingers(), stopWriting)
+		select {
+		case <-typed:
+		case <-time.After(lastWords): // tmux does not read: its end ends the typing
+		}
 		if c := v.currentClient(); c != nil {
 			c.kill()
 		}
@@ -155,10 +160,17 @@ func (v *viewer) serve(ctx context.Context) error {
 
 	var group sync.WaitGroup
 	group.Go(func() { v.receive(writing, ctx) })
-	group.Go(func() { v.keyboard.run(ctx) })
+	group.Go(func() {
+		defer close(typed)
+		v.keyboard.run(ctx)
+	})
 	group.Go(func() { v.resizer(ctx) })
 	err := v.relay(ctx, writing)
 	err = v.conclude(err)
+	select {
+	case <-typed:
+	case <-time.After(lastWords): // as above
+	}
 	v.killClient()
 	v.close()
 	stopWriting()
