@@ -6,27 +6,20 @@ import (
 	"net"
 	"net/http"
 	"syscall"
-	"time"
 
 	"github.com/coder/websocket"
 	"golang.org/x/sys/unix"
 )
 
-const (
-	// piece is the most that is written at once. The kernel counts what it was given in one write as unread until all of
-	// it is read (af_unix.c: unix_stream_read_generic), so a reader of 1 KB/s is seen to move every 4 seconds.
-	piece = 4 << 10
-	// silence is how long nothing can have come from a viewer that lives, whose client sends a ping every 5 seconds.
-	silence = 12 * time.Second
-)
+// piece is the most that is written at once. The kernel counts what it was given in one write as unread until all of it
+// is read (af_unix.c: unix_stream_read_generic), so a reader of 1 KB/s is seen to move every 4 seconds.
+const piece = 4 << 10
 
 // Conn is the server's side of a WebSocket.
 type Conn struct {
 	*websocket.Conn
-	socket  syscall.RawConn // nil when it is none
-	silence time.Duration   // but for tests
-	heard   time.Time       // of the reader's goroutine, with late
-	late    bool
+	socket syscall.RawConn // nil when it is none
+	inbox  inbox
 }
 
 // Accept turns a request into a WebSocket. On an error it has answered.
@@ -36,7 +29,7 @@ func Accept(w http.ResponseWriter, r *http.Request) (*Conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the stream: %w", err)
 	}
-	return &Conn{Conn: conn, socket: socketOf(tap.conn), silence: silence, heard: time.Now()}, nil
+	return &Conn{Conn: conn, socket: socketOf(tap.conn)}, nil
 }
 
 // Unread returns how many bytes of memory hold what was written and not read by the other side. ok is false where nobody
@@ -48,18 +41,6 @@ func (c *Conn) Unread() (n int, ok bool) {
 		ok = err == nil
 	})
 	return n, ok
-}
-
-// Late is called with every message that was read, by the goroutine that reads, and reports whether it is too late for
-// it: nothing was read for longer than a living viewer is silent, and the viewer has gone by now. So the message lay here
-// while this process was stopped; its sender gave up meanwhile.
-func (c *Conn) Late() bool {
-	now := time.Now()
-	if now.Sub(c.heard) > c.silence && c.left() {
-		c.late = true
-	}
-	c.heard = now
-	return c.late
 }
 
 // left reports whether the other side has closed the connection, also when there is still something to read.

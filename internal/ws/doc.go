@@ -5,6 +5,6 @@
 // socket that was once full takes nothing until three quarters of it have been read. How much of what was written is
 // still unread says it (Unread), as often as the other side finishes one of the pieces that Conn writes in.
 //
-// And a hop must not type what is old. A process that was stopped finds, when it goes on, what was typed meanwhile in its
-// sockets, from viewers that gave up and told their users that it was lost (Late).
+// And a hop must not type what is old. A process that was stopped finds in its sockets, when it goes on, what was typed
+// meanwhile by viewers that gave up and told their users that it was lost. Next finds out.
 package ws

@@ -1,10 +1,13 @@
 package ws
 
 import (
+	"bytes"
 	"context"
 	"net"
 	"net/http"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -134,41 +137,58 @@ func TestWatch(t *testing.T) {
 	<-time.After(2 * limit)
 }
 
-func TestLate(t *testing.T) {
+func TestNext(t *testing.T) {
 	t.Parallel()
+	gaveUp := func(text []byte) bool { return string(text) == "give up" }
 	for _, test := range []struct {
-		name            string
-		stopped, leaves bool
-		want            bool
+		name          string
+		sent          []string // in capitals as text
+		leaves, reads bool     // the client leaves; the server reads before that
+		want          []string
 	}{
-		{"in time", false, false, false},
-		{"in time, and gone", false, true, false},
-		{"slow, and still there", true, false, false},
-		{"given up meanwhile", true, true, true},
+		{"there", []string{"a", "b"}, false, true, []string{"a", "b"}},
+		{"killed", []string{"a", "TEXT", "b"}, true, false, []string{"a", "TEXT", "b"}},
+		{"gave up", []string{"a", "TEXT", "b", "GIVE UP"}, true, false, []string{"TEXT", "GIVE UP"}},
+		{"gave up too late", []string{"a", "GIVE UP"}, true, true, []string{"a", "GIVE UP"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			server, client := pair(t)
-			server.silence = time.Hour
-			for range 2 {
-				if err := client.Write(deadline(t), websocket.MessageBinary, []byte("touch X\r")); err != nil {
+			var got []string
+			next := func() error {
+				typ, data, err := server.Next(deadline(t), nil, gaveUp)
+				if err == nil && typ == websocket.MessageText {
+					data = bytes.ToUpper(data)
+				}
+				if err == nil {
+					got = append(got, string(data))
+				}
+				return err
+			}
+			for _, s := range test.sent {
+				typ := websocket.MessageBinary
+				if strings.ToUpper(s) == s {
+					typ, s = websocket.MessageText, strings.ToLower(s)
+				}
+				if err := client.Write(deadline(t), typ, []byte(s)); err != nil {
 					t.Fatal(err)
+				}
+				if test.reads {
+					if err := next(); err != nil {
+						t.Fatal(err)
+					}
 				}
 			}
 			if test.leaves {
 				_ = client.CloseNow()
-			}
-			if test.stopped {
-				server.silence = 0 // as if it had been stopped for long
-			}
-			for range 2 {
-				if _, _, err := server.Read(deadline(t)); err != nil {
-					t.Fatal(err)
+				for next() == nil { //nolint:revive // what is read is kept
 				}
-				if got := server.Late(); got != test.want {
-					t.Errorf("late: %v", got)
+				if next() == nil {
+					t.Error("read on behind the end")
 				}
-				server.silence = time.Hour
+			}
+			if !slices.Equal(got, test.want) {
+				t.Errorf("read %q, want %q", got, test.want)
 			}
 		})
 	}

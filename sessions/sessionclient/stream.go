@@ -20,6 +20,8 @@ const (
 	writeTimeout = 10 * time.Second
 	// flushTimeout is how long Close waits for what was typed before it to go out.
 	flushTimeout = 300 * time.Millisecond
+	// giveUpTimeout is how long the last frame of a connection that is given up may take.
+	giveUpTimeout = 200 * time.Millisecond
 	// maxPings is how many pings may stay unanswered before a connection counts as dead.
 	maxPings = 3
 	// maxDown bounds one message from the server: a restore with the colours of every cell of a large screen.
@@ -336,6 +338,7 @@ func (s *Stream) write(ctx context.Context, conn *websocket.Conn) error {
 		case <-s.queue.ready:
 		case <-ticker.C:
 			if alive.beat() > maxPings {
+				giveUp(ctx, conn)
 				return errDead
 			}
 			s.queue.control(sessions.Frame{Type: sessions.FramePing})
@@ -346,10 +349,18 @@ func (s *Stream) write(ctx context.Context, conn *websocket.Conn) error {
 		case <-probe:
 			probe = nil
 			if alive.silent() {
+				giveUp(ctx, conn)
 				return errDead
 			}
 		}
 	}
+}
+
+// giveUp tells a server that does not answer, should it come back, that what it has not read by then is void.
+func giveUp(ctx context.Context, conn *websocket.Conn) {
+	ctx, cancel := context.WithTimeout(ctx, giveUpTimeout)
+	defer cancel()
+	_ = conn.Write(ctx, websocket.MessageText, []byte(`{"type":"`+string(sessions.FrameGiveUp)+`"}`)) // the connection ends now
 }
 
 // pulse counts pings that nothing was heard after. Whatever comes counts as an answer: under a flood the pong is far

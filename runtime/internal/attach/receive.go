@@ -9,18 +9,18 @@ import (
 	"corral/sessions"
 )
 
+// keysRoom is as much as a key or two need; what is longer gets more.
+const keysRoom = 64
+
 // receive reads the WebSocket until it ends. Reading goes on until the connection is closed, also when ctx has ended,
 // because the close handshake needs a reader.
 func (v *viewer) receive(reading, ctx context.Context) {
 	defer v.end(0, "") // nobody is there any more
 	var p paste
 	for {
-		kind, data, err := v.conn.Read(reading)
+		kind, data, err := v.conn.Next(reading, make([]byte, 0, keysRoom), sessions.GivesUp)
 		if err != nil {
 			return
-		}
-		if v.conn.Late() {
-			continue
 		}
 		if kind == websocket.MessageBinary {
 			v.input(ctx, &p, data)

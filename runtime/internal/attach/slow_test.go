@@ -42,8 +42,7 @@ func TestSlowButDrainingViewerStays(t *testing.T) {
 		return slowConn{conn, &pace}, err
 	}}
 	defer transport.CloseIdleConnections()
-	slow := *b
-	slow.client = &http.Client{Transport: transport} //nolint:govet // the copy's locks are not used
+	slow := &bed{client: &http.Client{Transport: transport}}
 	b.start(t, "a", 200, 50, printer(0))
 	v := slow.view(t, "a", "mode", "pane")
 	v.live(1)

@@ -108,12 +108,12 @@ func (p *pumps) toRuntime() {
 	var buf []byte
 	taken := true
 	for {
-		typ, message, err := ws.Read(p.s.io, p.s.viewer.Conn, buf)
+		typ, message, err := p.s.viewer.Next(p.s.io, buf, sessions.GivesUp)
 		buf = message
 		if err != nil {
 			return
 		}
-		if taken && !p.s.viewer.Late() {
+		if taken {
 			taken = p.runtime.Write(p.s.io, typ, message) == nil
 		}
 	}
