@@ -1,15 +1,28 @@
 package sessions
 
-import "unicode/utf8"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // CountKeys returns how many keys were pressed to send p, as a person would count them: a character is one, and so is an
-// escape sequence, as arrows and function keys send them. It is for saying how many were lost, not for reading them.
+// escape sequence, as arrows and function keys send them; reports of the focus and of the mouse are none. It is for saying
+// how many were lost, not for reading them.
 func CountKeys(p []byte) int {
-	n := 0
-	for ; len(p) > 0; n++ {
-		p = p[keyLen(p):]
+	keys := 0
+	for len(p) > 0 {
+		n := keyLen(p)
+		if !isReport(p[:n]) {
+			keys++
+		}
+		p = p[n:]
 	}
-	return n
+	return keys
+}
+
+func isReport(key []byte) bool {
+	s := string(key)
+	return s == "\x1b[I" || s == "\x1b[O" || strings.HasPrefix(s, "\x1b[<")
 }
 
 // keyLen is the length of the key at the start of p, by the grammar of ECMA-48.
