@@ -49,6 +49,7 @@ const (
 
 // Frames from viewer to server. FrameOwn takes the keyboard: the viewer counts as attached from then on and, if nobody
 // else holds it, owns the size. FrameRelease gives the keyboard back (the viewer goes on counting as attached).
+// FrameGiveUp is the last that comes from a viewer that got no answer: what it sent and nobody has read is void.
 const (
 	FrameResize  FrameType = "resize"
 	FramePaste   FrameType = "paste" // announces one binary message of Bytes bytes, or several up to MaxPaste
@@ -56,6 +57,7 @@ const (
 	FrameRelease FrameType = "release"
 	FramePing    FrameType = "ping"
 	FrameResync  FrameType = "resync"
+	FrameGiveUp  FrameType = "giveUp"
 )
 
 // Frame is one control message of the stream, in either direction. Which fields count depends on Type; see the
@@ -119,6 +121,12 @@ func ParseFrame(b []byte) (Frame, error) {
 		return Frame{}, &Error{Code: CodeInvalid, Message: "the stream carried a control frame that is no JSON", Cause: err}
 	}
 	return f, nil
+}
+
+// GivesUp reports whether a control frame is a FrameGiveUp.
+func GivesUp(b []byte) bool {
+	f, err := ParseFrame(b)
+	return err == nil && f.Type == FrameGiveUp
 }
 
 // CloseCode is the WebSocket close code of a stream.

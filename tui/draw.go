@@ -154,7 +154,7 @@ func (a *App) paneOptions() termpane.DrawOptions {
 	case st.Link.State == sessions.LinkEnded:
 		o.Dim, o.Note, o.Alarm = true, endedLink(st.Link), true
 	case !st.Open || st.Link.State == sessions.LinkConnecting && !st.Restored:
-		o.Note = "connecting..."
+		o.Note = status.StreamLine(sessions.Link{State: sessions.LinkConnecting}, st.Dropped, a.now())
 	case st.Link.State == sessions.LinkReconnecting:
 		o.Dim, o.Alarm = true, true
 		o.Note = status.StreamLine(st.Link, st.Dropped, a.now())

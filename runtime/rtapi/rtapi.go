@@ -198,8 +198,12 @@ func (e *Error) Error() string {
 // The viewer's stream GET /v1/terminals/{id}/stream has the query and the frames of the sessions API's stream, save that
 // the runtime knows no state: its attached frame carries none, and instead of ended it sends an exited frame and closes
 // with 1000 when the program has ended. FrameExited names the frame that
-// only the runtime sends.
-const FrameExited = "exited"
+// only the runtime sends, FrameDraining one that only the server does, while it waits for its viewer: the viewer reads,
+// however slowly, and must not be given up.
+const (
+	FrameExited   = "exited"
+	FrameDraining = "draining"
+)
 
 // ExitedFrame is that frame.
 type ExitedFrame struct {

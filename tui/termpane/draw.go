@@ -26,6 +26,7 @@ func (p *Pane) Draw(c *canvas.Canvas, r canvas.Rect, t *style.Theme, o DrawOptio
 	f := p.Frame()
 	p.pan(f, r.W, r.H)
 	c.DrawFrame(r, f, p.panX, p.panY, canvas.FrameOptions{Dim: o.Dim})
+	p.drawPending(c, r, t, f)
 	if o.Note != "" {
 		s := t.Tone(style.Muted)
 		if o.Alarm {
@@ -39,6 +40,18 @@ func (p *Pane) Draw(c *canvas.Canvas, r canvas.Rect, t *style.Theme, o DrawOptio
 			c.SetCursor(x, y, f.Cursor.Shape)
 		}
 	}
+}
+
+// drawPending draws what was typed and shows nowhere yet over the screen, from the cursor to the end of its row. It is
+// never part of the screen: what the program prints takes its place.
+func (p *Pane) drawPending(c *canvas.Canvas, r canvas.Rect, t *style.Theme, f *vt.Frame) {
+	text := p.Status().Pending
+	x, y := f.Cursor.Col-p.panX, f.Cursor.Row-p.panY
+	if text == "" || x < 0 || x >= r.W || y < 0 || y >= r.H {
+		return
+	}
+	text = ansi.Truncate(vt.Sanitize(text), r.W-x, "…")
+	c.DrawLine(r.X+x, r.Y+y, ansi.StringWidth(text), t.Tone(style.Muted).Render(text))
 }
 
 // Crop says which part of the window an area shows, "" when all of it.

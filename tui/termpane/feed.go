@@ -60,6 +60,7 @@ func (f *feed) StreamBytes(b []byte) {
 	}
 	screen := f.pane.screen.Load()
 	_, _ = screen.Write(b) // a screen takes everything
+	f.pane.settled()       // what was pending may be in it
 	if held := screen.Held(); held > 0 {
 		f.pane.announceIn(held)
 	}
@@ -70,10 +71,7 @@ func (f *feed) StreamBytes(b []byte) {
 func (f *feed) StreamLink(l sessions.Link) {
 	f.note(func(s *Status) {
 		s.Link = l
-		s.Dropped = max(s.Dropped, l.Dropped)
-		if l.State == sessions.LinkLive {
-			s.Dropped = 0
-		}
+		s.Dropped = max(s.Dropped, l.Dropped) // the stream tells late of what was dropped while it connects
 	})
 }
 
@@ -98,7 +96,7 @@ func (f *feed) restore(m sessions.Frame) {
 	_, _ = screen.Write(settle(m, screen.Frame().Cursor))
 	f.pane.screen.Store(screen)
 	f.note(func(s *Status) {
-		s.Restored, s.At = true, time.Time{}
+		s.Restored, s.Pending, s.At = true, m.PendingInput, time.Time{}
 		if m.At != nil {
 			s.At = *m.At
 		}
@@ -134,6 +132,13 @@ func settle(m sessions.Frame, at vt.Cursor) []byte {
 		fmt.Fprintf(&b, "\x1b[%d;%dH", *m.CursorRow+1, *m.CursorColumn+1)
 	}
 	return b.Bytes()
+}
+
+// settled forgets the pending input: the program has printed since, and from here on its screen shows what was typed.
+func (p *Pane) settled() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.status.Pending = ""
 }
 
 // current reports whether this feed is still the pane's.

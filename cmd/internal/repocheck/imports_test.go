@@ -37,7 +37,7 @@ var may = map[string][]string{ //nolint:gochecknoglobals // a table
 	"tui/internal/tuitest":           {"tui/...", "sessions", "vt"},
 
 	"sessions":                      {},
-	"sessions/sessionclient":        {"sessions"},
+	"sessions/sessionclient":        {"sessions", "internal/ws"},
 	"sessions/server":               {"sessions", "sessions/internal/...", "runtime/rtclient", "runtime/rtapi", "migrations"},
 	"sessions/backup":               {"sessions"},
 	"sessions/internal/store":       {"sessions", "sessions/backup", "runtime/rtapi"},
@@ -45,7 +45,7 @@ var may = map[string][]string{ //nolint:gochecknoglobals // a table
 	"sessions/internal/agent":       {"sessions"},
 	"sessions/internal/reconcile":   {"sessions", "sessions/internal/store", "runtime/rtapi"},
 	"sessions/internal/service":     {"sessions", "sessions/internal/store", "sessions/internal/agent", "sessions/internal/reconcile", "runtime/rtapi"},
-	"sessions/internal/httpapi":     {"sessions", "sessions/internal/service", "sessions/internal/store", "runtime/rtapi"},
+	"sessions/internal/httpapi":     {"sessions", "sessions/internal/service", "sessions/internal/store", "internal/ws", "runtime/rtapi"},
 	"sessions/internal/rttest":      {"sessions", "runtime/rtapi"},
 	"sessions/internal/servicetest": {"sessions", "sessions/internal/...", "migrations", "migrations/pgtest", "runtime/rtapi"},
 
@@ -64,8 +64,10 @@ var may = map[string][]string{ //nolint:gochecknoglobals // a table
 	},
 	"runtime/internal/tmux":    {"runtime/rtapi", "runtime/internal/procfs"},
 	"runtime/internal/widths":  {"runtime/internal/tmux", "vt"},
-	"runtime/internal/attach":  {"runtime/rtapi", "runtime/internal/tmux", "sessions", "vt"},
-	"runtime/internal/httpapi": {"runtime/rtapi", "runtime/internal/...", "sessions"},
+	"runtime/internal/attach":  {"runtime/rtapi", "runtime/internal/tmux", "runtime/internal/journal", "internal/ws", "sessions", "vt"},
+	"runtime/internal/httpapi": {"runtime/rtapi", "runtime/internal/...", "internal/ws", "sessions"},
+
+	"internal/ws": {},
 
 	"migrations":        {},
 	"migrations/pgtest": {"migrations"},
