@@ -37,6 +37,10 @@ type Config struct {
 	StartSelected sessions.ID
 	// SaveFocus, when set, is called with the selected session or task when the dashboard closes.
 	SaveFocus func(sessions.ID)
+	// Replay is how many lines of history are asked for when somebody looks back; 0 is a default.
+	Replay int
+	// Clip fills the clipboard of this machine; nil when it has none. What is copied goes to the terminal's anyway.
+	Clip func(context.Context, []byte) error
 	// Start starts the server again after `corral down` (the key u); nil offers no such key.
 	Start func(context.Context) error
 }

@@ -43,6 +43,8 @@ func (a *App) show() tea.Cmd {
 func (a *App) hide() tea.Cmd {
 	a.leave()
 	if a.shown != nil {
+		a.showLive()
+		a.drag = drag{}
 		a.shown.SetVisible(false)
 		a.shown = nil
 		a.dirty = true
@@ -94,7 +96,8 @@ func (a *App) paneChanged(id sessions.ID) tea.Cmd {
 		return nil
 	}
 	a.paneDirty = true
-	a.dirty = a.dirty || a.cropMark() != a.crop
+	cmd := a.catchUp()
+	a.dirty = a.dirty || a.headerMark() != a.mark
 	if a.focused {
 		if st := a.shown.Status(); st.Ended || st.Link.State == sessions.LinkEnded {
 			a.leave()
@@ -102,7 +105,7 @@ func (a *App) paneChanged(id sessions.ID) tea.Cmd {
 			a.follow(a.shown.Frame().Modes)
 		}
 	}
-	return a.countdown()
+	return tea.Batch(cmd, a.countdown())
 }
 
 // enter gives the keyboard to the shown pane.
@@ -112,6 +115,7 @@ func (a *App) enter() tea.Cmd {
 		return nil
 	}
 	cmd := a.open(p)
+	a.showLive()
 	a.resizePanes() // before the keyboard: whoever takes it may own the size
 	p.Focus()
 	a.focused = true

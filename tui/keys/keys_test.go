@@ -78,7 +78,7 @@ func TestReasons(t *testing.T) {
 		{keys.Create, keys.Situation{Down: true}, "press u"},
 		{keys.Create, keys.Situation{Unreachable: true}, "no server"},
 		{keys.Stop, down, "press u"},
-		{keys.ShowLog, live, "a session has no log"},
+		{keys.ShowLog, live, ""},
 		{keys.ShowLog, running, ""},
 		{keys.Enter, running, ""},
 		{keys.Stop, running, ""},

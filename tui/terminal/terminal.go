@@ -252,10 +252,14 @@ func (t *Terminal) Input() *Input { return t.input }
 func (t *Terminal) SetBarrier(f func()) { t.input.barrier = f }
 
 // Divert gives the keyboard to a pane whose screen is shown in area. Call it from Update while handling the key that asked
-// for it: everything typed after that key goes to the pane. Called again it changes the area. The prefix key gives the
+// for it: everything typed after that key goes to the pane. The prefix key gives the
 // keyboard back; it reaches the dashboard as a key (Key.Bytes of the configured prefix, whatever form the terminal sent),
 // in its place among the others.
 func (t *Terminal) Divert(s Sink, area canvas.Rect) { t.router.divert(s, area) }
+
+// Move tells that the screen of the pane that has the keyboard is shown in another area. If the keyboard has been given back
+// meanwhile, as by a prefix key that Update has not heard of yet, it stays so.
+func (t *Terminal) Move(area canvas.Rect) { t.router.move(area) }
 
 // Undivert gives the keyboard back to the dashboard, as for a session that ended.
 func (t *Terminal) Undivert() { t.router.undivert() }

@@ -31,8 +31,10 @@ var may = map[string][]string{ //nolint:gochecknoglobals // a table
 	"tui/status":                     {"tui/style", "tui/keys", "sessions", "vt"},
 	"tui/dialog":                     {"tui/style", "tui/keys", "tui/status", "sessions", "vt"},
 	"tui/sessionlist":                {"tui/style", "tui/keys", "tui/status", "sessions", "vt"},
-	"tui/termpane":                   {"tui/style", "tui/keys", "tui/canvas", "sessions", "vt"},
-	"tui/logview":                    {"tui/style", "tui/keys", "tui/canvas", "sessions", "vt"},
+	"tui/termpane":                   {"tui/style", "tui/keys", "tui/canvas", "tui/scrollback", "sessions", "vt"},
+	"tui/prompt":                     {"tui/style", "tui/keys", "tui/canvas", "vt"},
+	"tui/logview":                    {"tui/style", "tui/keys", "tui/canvas", "tui/prompt", "sessions", "vt"},
+	"tui/scrollback":                 {"tui/style", "tui/keys", "tui/canvas", "tui/prompt", "vt"},
 	"tui/internal/nobackgroundquery": {},
 	"tui/internal/tuitest":           {"tui/...", "sessions", "vt"},
 

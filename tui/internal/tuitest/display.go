@@ -30,6 +30,15 @@ func (d *Display) Divert(s terminal.Sink, area canvas.Rect) {
 	d.sink, d.area = s, area
 }
 
+// Move takes note of another area.
+func (d *Display) Move(area canvas.Rect) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.sink != nil {
+		d.area = area
+	}
+}
+
 // Undivert gives the keyboard back.
 func (d *Display) Undivert() {
 	d.mu.Lock()
