@@ -67,6 +67,7 @@ type App struct {
 	drag    drag
 	replay  int                                   // lines of history to begin with when looking back
 	clip    func(context.Context, []byte) error // fills this machine's clipboard; nil when there is none
+	grants  Clipboard
 	panes   panes
 	shown   *termpane.Pane // the pane of the selected session, nil when there is none
 	focused bool           // shown has the keyboard
@@ -119,6 +120,7 @@ func newApp(cfg Config, d display, w *work, p *pump, colors style.Colors, cols, 
 		tasks:      newTasks(),
 		replay:     cmp.Or(cfg.Replay, defaultReplay),
 		clip:       cfg.Clip,
+		grants:     cmp.Or(cfg.Clipboard, ClipboardNotify),
 		watch:      sessions.Link{State: sessions.LinkConnecting},
 		canvas:     canvas.New(cols, rows),
 		chrome:     canvas.New(cols, rows),
@@ -126,7 +128,9 @@ func newApp(cfg Config, d display, w *work, p *pump, colors style.Colors, cols, 
 	if a.prefix == (terminal.Key{}) {
 		a.prefix = terminal.DefaultPrefix
 	}
-	a.keys = keys.New(a.prefix.String())
+	if a.keys = cfg.Keys; a.keys == nil {
+		a.keys = keys.New(a.prefix.String())
+	}
 	a.list = sessionlist.New(a.theme)
 	a.resize(cols, rows)
 	return a
@@ -161,6 +165,10 @@ func (a *App) handle(msg tea.Msg) tea.Cmd {
 		return a.watched(m)
 	case paneChangedMsg:
 		return a.paneChanged(m.id)
+	case toldMsg:
+		return a.told(m)
+	case copiedMsg:
+		return a.copy(m.text)
 	case createdMsg:
 		return a.created(m)
 	case renamedMsg:

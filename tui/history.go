@@ -189,20 +189,3 @@ func (a *App) sized(m sizedMsg) {
 		a.dirty = true
 	}
 }
-
-// copyDeadline bounds the program that fills a local clipboard.
-const copyDeadline = 5 * time.Second
-
-// copy puts text into the user's clipboards: that of the terminal, wherever it is, and the one of this machine.
-func (a *App) copy(text []byte) tea.Cmd {
-	a.display.Copy(text)
-	if a.clip == nil {
-		return nil
-	}
-	return a.work.do(copyDeadline, func(ctx context.Context) tea.Msg {
-		if err := a.clip(ctx, text); err != nil {
-			return doneMsg{op: opCopy, err: err}
-		}
-		return nil
-	})
-}

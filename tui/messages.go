@@ -16,6 +16,13 @@ type (
 	}
 	// paneChangedMsg says that a pane looks different.
 	paneChangedMsg struct{ id sessions.ID }
+	// toldMsg brings a frame of a stream that is not about the screen.
+	toldMsg struct {
+		id    sessions.ID
+		frame sessions.Frame
+	}
+	// copiedMsg brings what is to be put into the clipboard.
+	copiedMsg struct{ text []byte }
 	// terminalMsg brings what the terminal says.
 	terminalMsg struct{ event terminal.Event }
 	// panickedMsg says that a goroutine of the dashboard panicked.

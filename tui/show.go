@@ -61,6 +61,7 @@ func (a *App) newPane(id sessions.ID) *termpane.Pane {
 		},
 		Options: sessions.StreamOptions{Mode: sessions.ModePreview, Client: a.client},
 		Changed: a.pump.paneChanged,
+		Told:    a.pump.told,
 	}, max(a.layout.pane.W, 1), max(a.layout.pane.H, 1))
 }
 
