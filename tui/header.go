@@ -62,7 +62,7 @@ func (a *App) headerMark() string {
 	}
 	crop, st := a.cropMark(), a.stream()
 	word := st.Word(a.now())
-	if v := a.view(); v != nil {
+	if v := a.view(); v != nil && !v.CoversAll() {
 		word = "history, " + word
 	}
 	_, whole, _ := strings.Cut(crop, " ")

@@ -172,6 +172,9 @@ func (v *View) CoverAll() {
 	}
 }
 
+// CoversAll reports whether the view stops a screen and does nothing else.
+func (v *View) CoversAll() bool { return v.covers }
+
 // Notice returns what there is to say about the last key.
 func (v *View) Notice() string { return v.notice }
 

@@ -70,6 +70,9 @@ func (p *Pane) Crop(w, h int) string {
 // pan moves the visible part of the window as little as possible so that the cursor is in it. A hidden cursor moves
 // nothing, and neither does any after the user has panned.
 func (p *Pane) pan(f *vt.Frame, w, h int) {
+	if p.rehome.Swap(false) {
+		p.panX, p.panY = 0, 0
+	}
 	if f.Cursor.Visible && !p.byHand.Load() {
 		p.panX = follow(p.panX, f.Cursor.Col, w)
 		p.panY = follow(p.panY, f.Cursor.Row, h)

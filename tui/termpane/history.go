@@ -79,7 +79,9 @@ func (p *Pane) CatchUp() (printed bool) {
 
 // noteTyped makes a key go back to the live screen, unless it is the terminal's own report of the mouse or the focus.
 func (p *Pane) noteTyped(b []byte) {
-	p.byHand.Store(false)
+	if p.byHand.Swap(false) {
+		p.rehome.Store(true)
+	}
 	if !p.looking.Load() || bytes.HasPrefix(b, []byte("\x1b[<")) || string(b) == "\x1b[I" || string(b) == "\x1b[O" {
 		return
 	}

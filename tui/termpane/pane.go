@@ -82,6 +82,7 @@ type Pane struct {
 
 	panX, panY int              // the loop's
 	byHand     atomic.Bool      // the user has panned; nothing typed since
+	rehome     atomic.Bool      // and now something was
 	view       *scrollback.View // the loop's; nil while the live screen is shown
 	looking    atomic.Bool      // view is there
 	typed      atomic.Bool      // something was typed while looking back
