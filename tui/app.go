@@ -29,6 +29,7 @@ type display interface {
 	SetModes(m vt.Modes)
 	Present(c *canvas.Canvas)
 	Invalidate()
+	Lend(f func() error) error
 	StopProcess() error
 	Copy(text []byte)
 }
@@ -68,6 +69,7 @@ type App struct {
 	replay  int                                   // lines of history to begin with when looking back
 	clip    func(context.Context, []byte) error // fills this machine's clipboard; nil when there is none
 	grants  Clipboard
+	raw     func(context.Context, sessions.ID) error // shows a session on the whole terminal; nil: cannot
 	panes   panes
 	shown   *termpane.Pane // the pane of the selected session, nil when there is none
 	focused bool           // shown has the keyboard
@@ -120,6 +122,7 @@ func newApp(cfg Config, d display, w *work, p *pump, colors style.Colors, cols, 
 		tasks:      newTasks(),
 		replay:     cmp.Or(cfg.Replay, defaultReplay),
 		clip:       cfg.Clip,
+		raw:        cfg.Raw,
 		grants:     cmp.Or(cfg.Clipboard, ClipboardNotify),
 		watch:      sessions.Link{State: sessions.LinkConnecting},
 		canvas:     canvas.New(cols, rows),
@@ -167,6 +170,8 @@ func (a *App) handle(msg tea.Msg) tea.Cmd {
 		return a.paneChanged(m.id)
 	case toldMsg:
 		return a.told(m)
+	case unzoomedMsg:
+		return a.unzoomed(m)
 	case copiedMsg:
 		return a.copy(m.text)
 	case createdMsg:

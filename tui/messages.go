@@ -5,6 +5,7 @@ import (
 	"corral/tui/dialog"
 	"corral/tui/logview"
 	"corral/tui/terminal"
+	"corral/tui/termpane"
 )
 
 // Facts, as they come in.
@@ -54,6 +55,11 @@ type (
 		page   *dialog.Details
 		events []sessions.Event
 		err    error
+	}
+	// unzoomedMsg says that a session has given the terminal back.
+	unzoomedMsg struct {
+		pane *termpane.Pane
+		err  error
 	}
 	// doneMsg ends an operation on a session.
 	doneMsg struct {

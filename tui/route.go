@@ -125,7 +125,7 @@ func (a *App) command(action keys.Action) tea.Cmd {
 	case keys.PanDown:
 		return a.pan(0, 1)
 	case keys.Zoom:
-		a.toggleZoom()
+		return a.zoom()
 	case keys.Help:
 		a.overlay.Open(dialog.NewHelp(a.keys, a.version))
 	case keys.Redraw:
@@ -139,12 +139,6 @@ func (a *App) command(action keys.Action) tea.Cmd {
 	default: // the actions of other contexts
 	}
 	return nil
-}
-
-func (a *App) toggleZoom() {
-	a.zoomed = !a.zoomed
-	a.arrange()
-	a.resizePanes()
 }
 
 func (a *App) move(delta int) tea.Cmd {

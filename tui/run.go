@@ -44,6 +44,8 @@ type Config struct {
 	Replay int
 	// Clip fills the clipboard of this machine; nil when it has none. What is copied goes to the terminal's anyway.
 	Clip func(context.Context, []byte) error
+	// Raw shows a session on the whole terminal, which is lent to it, until the user comes back; nil zooms the pane only.
+	Raw func(context.Context, sessions.ID) error
 	// Clipboard says what becomes of what a program puts into the clipboard; "" is ClipboardNotify.
 	Clipboard Clipboard
 	// Start starts the server again after `corral down` (the key u); nil offers no such key.

@@ -9,11 +9,13 @@ import (
 	"syscall"
 
 	"corral/cmd/internal/clipboard"
+	"corral/cmd/internal/config"
 	"corral/cmd/internal/paths"
 	"corral/sessions"
 	"corral/sessions/sessionclient"
 	"corral/tui"
 	"corral/tui/keys"
+	"corral/tui/rawattach"
 	"corral/tui/terminal"
 )
 
@@ -87,7 +89,7 @@ func (p *program) dashboard(ctx context.Context) error {
 	defer term.Close()
 	client := c.client(c.ensure)
 	defer client.CloseIdleConnections()
-	out, err := tui.Run(ctx, c.dashboardConfig(client, term, prefix, keymap, log))
+	out, err := tui.Run(ctx, p.dashboardConfig(c, client, term, prefix, keymap, log))
 	if closeErr := term.Close(); err == nil {
 		err = closeErr
 	}
@@ -104,7 +106,7 @@ func (p *program) dashboard(ctx context.Context) error {
 // dashboardLog names the dashboard's log beside those of the roles.
 const dashboardLog = paths.Role("dashboard")
 
-func (c *corral) dashboardConfig(client *sessionclient.Client, term *terminal.Terminal, prefix terminal.Key, keymap *keys.Map, log *slog.Logger) tui.Config {
+func (p *program) dashboardConfig(c *corral, client *sessionclient.Client, term *terminal.Terminal, prefix terminal.Key, keymap *keys.Map, log *slog.Logger) tui.Config {
 	theme := c.config.Theme
 	if theme == "auto" {
 		theme = ""
@@ -118,6 +120,7 @@ func (c *corral) dashboardConfig(client *sessionclient.Client, term *terminal.Te
 		clip = tool.Copy
 	}
 	return tui.Config{
+		Raw:  func(ctx context.Context, id sessions.ID) error { return p.zoom(ctx, c, client, id, prefix, log) },
 		Keys: keymap, Replay: c.replay(), Clip: clip, Clipboard: tui.Clipboard(c.config.Clipboard),
 		Backend: backend{client, c}, Terminal: term, Log: log, Theme: theme,
 		Prefix: prefix, Version: version,
@@ -129,4 +132,18 @@ func (c *corral) dashboardConfig(client *sessionclient.Client, term *terminal.Te
 			return c.ensure(ctx)
 		},
 	}
+}
+
+// zoom shows a session on the whole terminal, in place of the dashboard, until the prefix key is pressed.
+func (p *program) zoom(ctx context.Context, c *corral, client *sessionclient.Client, id sessions.ID, prefix terminal.Key, log *slog.Logger) error {
+	out, err := rawattach.Run(ctx, p.stdin, p.stdout, func(o sessions.StreamOptions, h sessions.StreamHandler) rawattach.Stream {
+		return client.Attach(id, o, h)
+	}, rawattach.Options{
+		Env: c.terminalEnv(), Client: c.viewer("zoom"), StatePath: c.paths.Terminals(), Prefix: prefix, Log: log,
+		Alternate: true, Clipboard: c.config.Clipboard != config.ClipboardOff,
+	})
+	if err == nil && out.How == rawattach.Cut && ctx.Err() == nil {
+		err = out.Err
+	}
+	return err
 }

@@ -47,6 +47,8 @@ type Options struct {
 	Replay    int    // lines of history to print first
 	Client    string // sessions.StreamOptions.Client
 	ReadOnly  bool
+	Alternate bool // on the alternate screen, for a while only
+	Clipboard bool // the program may fill the user's clipboard
 	StatePath string       // as terminal.Config.StatePath
 	Prefix    terminal.Key // detaches; pressed twice it goes to the program. The zero Key is terminal.DefaultPrefix
 	Log       *slog.Logger
@@ -81,7 +83,7 @@ func Run(ctx context.Context, in, out *os.File, attach Attach, o Options) (Outco
 		o.Prefix = terminal.DefaultPrefix
 	}
 	term, err := terminal.Open(terminal.Config{
-		In: in, Out: out, Env: o.Env, StatePath: o.StatePath, Prefix: o.Prefix, Log: o.Log, Bare: true,
+		In: in, Out: out, Env: o.Env, StatePath: o.StatePath, Prefix: o.Prefix, Log: o.Log, Bare: true, Alternate: o.Alternate,
 	})
 	if err != nil {
 		return Outcome{}, err
@@ -93,6 +95,7 @@ func Run(ctx context.Context, in, out *os.File, attach Attach, o Options) (Outco
 		term: term, view: newView(term, term.Profile(), cols, rows, o.Prefix), prefix: o.Prefix, readOnly: o.ReadOnly,
 		pieces: make(chan []byte), handled: make(chan struct{}), over: make(chan struct{}),
 	}
+	r.view.scrolled, r.view.clipboard = o.Alternate, o.Clipboard
 	r.stream = attach(sessions.StreamOptions{
 		Cols: cols, Rows: rows, Replay: o.Replay, Mode: sessions.ModeRaw, ReadOnly: o.ReadOnly, Client: o.Client,
 	}, r.view)

@@ -1,6 +1,7 @@
 package rawattach
 
 import (
+	"encoding/base64"
 	"io"
 	"sync"
 
@@ -21,6 +22,8 @@ type view struct {
 	profile vt.Profile
 	prefix  terminal.Key
 	ended   chan Outcome  // holds one
+	clipboard bool // the program may fill the user's
+
 	resync  chan struct{} // holds one: a fresh restore is wanted
 	relink  chan struct{} // holds one: link has changed
 
@@ -72,13 +75,24 @@ func (v *view) StreamFrame(f sessions.Frame) {
 		v.resized()
 	case sessions.FrameEnded:
 		v.end(Outcome{How: Exited, State: f.State, ExitCode: f.ExitCode})
-	case sessions.FrameLive, sessions.FrameState, sessions.FrameViewers, sessions.FrameBehind, sessions.FrameClipboard,
-		sessions.FrameError, sessions.FramePong:
+	case sessions.FrameClipboard:
+		v.copied(f.Data)
+	case sessions.FrameLive, sessions.FrameState, sessions.FrameViewers, sessions.FrameBehind, sessions.FrameError, sessions.FramePong:
 		// nothing of the screen's
 	case sessions.FrameResize, sessions.FramePaste, sessions.FrameOwn, sessions.FrameRelease, sessions.FramePing,
 		sessions.FrameResync:
 		// the other direction's
 	}
+}
+
+// copied passes on what the program put into the clipboard. The stream never cuts a sequence, so this goes between two.
+func (v *view) copied(data string) {
+	if _, err := base64.StdEncoding.DecodeString(data); err != nil || !v.clipboard || data == "" {
+		return
+	}
+	v.writing.Lock()
+	defer v.writing.Unlock()
+	v.write([]byte("\x1b]52;c;" + data + "\x1b\\"))
 }
 
 // StreamBytes takes history, the picture of a restore, and what the program prints.
