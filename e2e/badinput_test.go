@@ -13,6 +13,7 @@ import (
 
 	"corral/e2e/harness"
 	"corral/sessions"
+	"corral/sessions/sessionclient"
 )
 
 // badInput is something that somebody got wrong, and what one verb must say about it.
@@ -207,6 +208,13 @@ func TestHostileTitles(t *testing.T) {
 		if r.Code != 0 && (r.Code != 2 || strings.Count(r.Stderr, "\n") != 1) {
 			t.Errorf("%q: exit %d %s", title, r.Code, r.Stderr)
 		}
+	}
+	// More than an argument can hold comes over the API.
+	api := sessionclient.New(sessionclient.Config{Socket: filepath.Join(c.Data, "run", "server.sock"), ClientName: "test"})
+	defer api.CloseIdleConnections()
+	long, err := api.Create(t.Context(), sessions.CreateRequest{Kind: sessions.KindShell, Title: strings.Repeat("\u202e日", 1<<18), CWD: c.Home})
+	if err != nil || len(long.Title) > 1000 {
+		t.Errorf("a title of 1 MB: %d bytes, %v", len(long.Title), err)
 	}
 	made := c.List()
 	for _, verb := range [][]string{args("ls"), args("status")} {
