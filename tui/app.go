@@ -66,7 +66,7 @@ type App struct {
 	tasks   tasks
 	history history
 	drag    drag
-	replay  int                                   // lines of history to begin with when looking back
+	replay  int                                 // lines of history to begin with when looking back
 	clip    func(context.Context, []byte) error // fills this machine's clipboard; nil when there is none
 	grants  Clipboard
 	raw     func(context.Context, sessions.ID) error // shows a session on the whole terminal; nil: cannot

@@ -149,7 +149,9 @@ func (m *Map) Binding(c Context, a Action) (Binding, bool) {
 }
 
 // Contexts lists the contexts in the order of the help.
-func Contexts() []Context { return []Context{Dashboard, Pane, History, Log, Prompt, Form, Question, Page} }
+func Contexts() []Context {
+	return []Context{Dashboard, Pane, History, Log, Prompt, Form, Question, Page}
+}
 
 // Title is the heading of a context in help and documentation.
 func (c Context) Title() string {
@@ -194,7 +196,7 @@ func table(prefix string) []Binding {
 		{Dashboard, PanRight, []string{"shift+right"}, "pan right", "show what is right of it"},
 		{Dashboard, PanUp, []string{"shift+up"}, "pan up", "show what is above it"},
 		{Dashboard, PanDown, []string{"shift+down"}, "pan down", "show what is below it"},
-		{Dashboard, Zoom, []string{"z"}, "zoom", "give the pane the whole terminal, or take it back"},
+		{Dashboard, Zoom, []string{"z"}, "zoom", "give the whole terminal to the session, which gets every key until the prefix key takes it back; without a live session, to the pane"},
 		{Dashboard, Help, []string{"?"}, "help", "show every key"},
 		{Dashboard, Redraw, []string{"ctrl+l"}, "redraw", "draw the whole screen again"},
 		{Dashboard, StartUp, []string{"u"}, "start", "start the server again after `corral down`"},

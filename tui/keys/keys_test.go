@@ -58,9 +58,15 @@ func TestChosenKeys(t *testing.T) {
 		key     string
 		want    keys.Action
 	}{
-		{keys.Dashboard, "Q", keys.Quit}, {keys.Dashboard, "q", keys.None}, {keys.Dashboard, "ctrl+c", keys.None},
-		{keys.History, "f", keys.Search}, {keys.History, "/", keys.Search}, {keys.Pane, "ctrl+a", keys.Leave},
-		{keys.Log, "x", keys.Leave}, {keys.Log, "ctrl+a", keys.Leave}, {keys.Log, "q", keys.None},
+		{keys.Dashboard, "Q", keys.Quit},
+		{keys.Dashboard, "q", keys.None},
+		{keys.Dashboard, "ctrl+c", keys.None},
+		{keys.History, "f", keys.Search},
+		{keys.History, "/", keys.Search},
+		{keys.Pane, "ctrl+a", keys.Leave},
+		{keys.Log, "x", keys.Leave},
+		{keys.Log, "ctrl+a", keys.Leave},
+		{keys.Log, "q", keys.None},
 	} {
 		if got := m.Lookup(tt.context, tt.key); got != tt.want {
 			t.Errorf("%s in %s is %q, want %q", tt.key, tt.context, got, tt.want)

@@ -47,8 +47,8 @@ type Options struct {
 	Replay    int    // lines of history to print first
 	Client    string // sessions.StreamOptions.Client
 	ReadOnly  bool
-	Alternate bool // on the alternate screen, for a while only
-	Clipboard bool // the program may fill the user's clipboard
+	Alternate bool         // on the alternate screen, for a while only
+	Clipboard bool         // the program may fill the user's clipboard
 	StatePath string       // as terminal.Config.StatePath
 	Prefix    terminal.Key // detaches; pressed twice it goes to the program. The zero Key is terminal.DefaultPrefix
 	Log       *slog.Logger

@@ -18,21 +18,22 @@ type size struct{ cols, rows int }
 
 // view shows what the stream brings. It is the stream's handler.
 type view struct {
-	out     io.Writer
-	profile vt.Profile
-	prefix  terminal.Key
-	ended   chan Outcome  // holds one
-	clipboard bool // the program may fill the user's
+	out       io.Writer
+	profile   vt.Profile
+	prefix    terminal.Key
+	ended     chan Outcome // holds one
+	clipboard bool         // the program may fill the user's
 
-	resync  chan struct{} // holds one: a fresh restore is wanted
-	relink  chan struct{} // holds one: link has changed
+	resync chan struct{} // holds one: a fresh restore is wanted
+	relink chan struct{} // holds one: link has changed
 
 	// writing is held while the terminal is written to, and guards what only writers use.
 	writing  sync.Mutex
-	scrolled bool  // what the terminal showed before has been scrolled away
-	replayed bool  // the history has been printed; every reconnect brings it once more
-	history  int   // bytes of history that are still to come
-	skip     bool  // the history that comes
+	scrolled bool // what the terminal showed before has been scrolled away
+	replayed bool // the history has been printed; every reconnect brings it once more
+	history  int  // bytes of history that are still to come
+	skip     bool // the history that comes
+	colors   colors
 	crop     *crop // not nil while the window is drawn in part
 
 	// mu guards the rest and is held for moments only.
@@ -48,7 +49,7 @@ func newView(out io.Writer, profile vt.Profile, cols, rows int, prefix terminal.
 	return &view{
 		out: out, profile: profile, prefix: prefix,
 		ended: make(chan Outcome, 1), resync: make(chan struct{}, 1), relink: make(chan struct{}, 1),
-		terminal: size{cols, rows}, link: sessions.Link{State: sessions.LinkConnecting},
+		terminal: size{cols, rows}, colors: colors{profile: profile}, link: sessions.Link{State: sessions.LinkConnecting},
 	}
 }
 
@@ -104,7 +105,7 @@ func (v *view) StreamBytes(b []byte) {
 	defer v.writing.Unlock()
 	if n := min(v.history, len(b)); n > 0 {
 		if !v.skip {
-			v.write(b[:n])
+			v.write(v.colors.feed(b[:n]))
 		}
 		v.history -= n
 		b = b[n:]
@@ -114,7 +115,7 @@ func (v *view) StreamBytes(b []byte) {
 	case v.crop != nil:
 		v.write(v.crop.feed(b))
 	default:
-		v.write(b)
+		v.write(v.colors.feed(b))
 	}
 }
 
@@ -145,6 +146,7 @@ func (v *view) restore() {
 	term, window := v.terminal, v.window
 	v.mu.Unlock()
 	v.write([]byte(reset))
+	v.colors.held = nil
 	if v.crop = nil; window != (size{}) && window != term {
 		v.crop = newCrop(v.profile, term, window)
 	}

@@ -69,7 +69,7 @@ func Open(c Config) (*Terminal, error) {
 	t := &Terminal{
 		log: c.Log, caps: capabilitiesOf(c.Env), bare: c.Bare, mouseOn: c.Mouse,
 		tty: openTTY(c.In, c.Out, c.StatePath), events: newEvents(),
-		router:  &router{prefix: c.Prefix}, use: c.use(),
+		router: &router{prefix: c.Prefix}, use: c.use(),
 		signals: make(chan os.Signal, 8), signalsDone: make(chan struct{}),
 	}
 	var err error

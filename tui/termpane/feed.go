@@ -12,7 +12,7 @@ import (
 // feed takes what one stream brings. A pane that was opened anew has another feed, and the old one is not listened to.
 type feed struct {
 	pane       *Pane
-	cols, rows int // of the session's window, as last told
+	cols, rows int  // of the session's window, as last told
 	attaching  bool // from attached to live
 	replay     *replay
 }

@@ -176,7 +176,7 @@ var only = []struct { //nolint:gochecknoglobals // a table
 		"migrations", "migrations/pgtest", "sessions/internal/store", "sessions/internal/pgcluster",
 		"sessions/internal/servicetest", "sessions/server",
 	}, "SQL stays in one place"},
-	{"os/exec", []string{
+	{"os/exec", []string{"cmd/internal/clipboard",
 		"runtime/internal/tmux", "runtime/internal/attach", "runtime/daemon", "runtime/recorder", "sessions/internal/pgcluster", "cmd/internal/spawn",
 		"migrations/pgtest", "e2e/harness",
 	}, "who starts processes must end them"},
