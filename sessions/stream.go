@@ -81,7 +81,8 @@ type Frame struct {
 	Reason   string `json:"reason,omitempty"`   // state, ended, behind
 	ExitCode *int   `json:"exitCode,omitempty"` // state, ended
 
-	Lines     int  `json:"lines,omitempty"`     // replay: number of history lines that follow
+	Lines     int  `json:"lines,omitempty"`     // replay: number of history lines that follow; resync: wanted
+	Total     int  `json:"total,omitempty"`     // replay: rows of history in all
 	Bytes     int  `json:"bytes,omitempty"`     // replay: bytes that follow; paste: bytes that follow
 	Truncated bool `json:"truncated,omitempty"` // replay: older lines exist than were sent
 

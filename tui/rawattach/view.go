@@ -27,10 +27,11 @@ type view struct {
 
 	// writing is held while the terminal is written to, and guards what only writers use.
 	writing  sync.Mutex
-	scrolled bool  // what the terminal showed before has been scrolled away
-	replayed bool  // the history has been printed; every reconnect brings it once more
-	history  int   // bytes of history that are still to come
-	skip     bool  // the history that comes
+	scrolled bool // what the terminal showed before has been scrolled away
+	replayed bool // the history has been printed; every reconnect brings it once more
+	history  int  // bytes of history that are still to come
+	skip     bool // the history that comes
+	colors   colors
 	crop     *crop // not nil while the window is drawn in part
 
 	// mu guards the rest and is held for moments only.
@@ -55,7 +56,7 @@ func newView(out io.Writer, o viewOptions, cols, rows int) *view {
 	return &view{
 		out: out, viewOptions: o,
 		ended: make(chan Outcome, 1), resync: make(chan struct{}, 1), relink: make(chan struct{}, 1),
-		terminal: size{cols, rows}, link: sessions.Link{State: sessions.LinkConnecting},
+		terminal: size{cols, rows}, colors: colors{profile: o.profile}, link: sessions.Link{State: sessions.LinkConnecting},
 	}
 }
 
@@ -108,7 +109,7 @@ func (v *view) StreamBytes(b []byte) {
 	defer v.writing.Unlock()
 	if n := min(v.history, len(b)); n > 0 {
 		if !v.skip {
-			v.write(b[:n])
+			v.write(v.colors.feed(b[:n]))
 		}
 		v.history -= n
 		b = b[n:]
@@ -118,7 +119,7 @@ func (v *view) StreamBytes(b []byte) {
 	case v.crop != nil:
 		v.write(v.crop.feed(b))
 	default:
-		v.write(b)
+		v.write(v.colors.feed(b))
 	}
 }
 
@@ -189,6 +190,7 @@ func (v *view) restore() {
 	term, window, widths := v.terminal, v.window, v.widths
 	v.mu.Unlock()
 	v.write([]byte(reset))
+	v.colors.held = nil
 	if v.crop = nil; window != (size{}) && window != term {
 		v.crop = newCrop(v.profile, term, window, widths)
 	}

@@ -12,8 +12,10 @@ import (
 // feed takes what one stream brings. A pane that was opened anew has another feed, and the old one is not listened to.
 type feed struct {
 	pane       *Pane
-	cols, rows int // of the session's window, as last told
+	cols, rows int  // of the session's window, as last told
+	attaching  bool // from attached to live
 	widths     *vt.Widths
+	replay     *replay
 }
 
 var _ sessions.StreamHandler = (*feed)(nil)
@@ -24,7 +26,23 @@ func (f *feed) StreamFrame(m sessions.Frame) {
 	case sessions.FrameAttached:
 		f.size(m)
 		f.widths = vt.WidthsOf(m.Widths)
-		f.note(func(s *Status) { s.Owner, s.State = m.Owner, m.State })
+		f.attaching, f.replay = true, nil
+		f.note(func(s *Status) {
+			s.Owner, s.State, s.Held = m.Owner, m.State, f.pane.holds // a new viewer has held nothing yet
+		})
+	case sessions.FrameReplay:
+		f.replayed(m)
+	case sessions.FrameBehind:
+		f.note(func(s *Status) { s.Phase = Behind })
+	case sessions.FrameLive:
+		f.attaching = false
+		f.note(func(s *Status) { s.Phase = Live })
+	case sessions.FrameViewers:
+		f.note(func(s *Status) { s.Attached, s.Watching = m.Attached, m.Watching })
+	case sessions.FrameClipboard, sessions.FrameError:
+		if f.pane.cfg.Told != nil && f.current() {
+			f.pane.cfg.Told(f.pane.cfg.ID, m)
+		}
 	case sessions.FrameRestore:
 		f.restore(m)
 	case sessions.FrameSize:
@@ -44,9 +62,7 @@ func (f *feed) StreamFrame(m sessions.Frame) {
 				s.At = *m.At
 			}
 		})
-	case sessions.FrameReplay, sessions.FrameLive, sessions.FrameViewers, sessions.FrameBehind, sessions.FrameClipboard,
-		sessions.FrameError, sessions.FramePong:
-		// Nothing here is shown yet: history is not asked for, and the list tells the viewers.
+	case sessions.FramePong: // the stream's own
 	case sessions.FrameResize, sessions.FramePaste, sessions.FrameOwn, sessions.FrameRelease, sessions.FramePing,
 		sessions.FrameResync:
 		// The other direction's.
@@ -57,6 +73,12 @@ func (f *feed) StreamFrame(m sessions.Frame) {
 func (f *feed) StreamBytes(b []byte) {
 	if !f.current() {
 		return
+	}
+	if b = f.replay.take(b); len(b) == 0 {
+		return
+	}
+	if f.pane.looking.Load() {
+		f.pane.printed.Store(true)
 	}
 	screen := f.pane.screen.Load()
 	_, _ = screen.Write(b) // a screen takes everything
@@ -73,6 +95,9 @@ func (f *feed) StreamLink(l sessions.Link) {
 		s.Link = l
 		s.Dropped = max(s.Dropped, l.Dropped) // the stream tells late of what was dropped while it connects
 	})
+	if l.State == sessions.LinkLive {
+		f.askAgain()
+	}
 }
 
 func (f *feed) size(m sessions.Frame) {
@@ -95,6 +120,7 @@ func (f *feed) restore(m sessions.Frame) {
 	_, _ = screen.Write([]byte(m.ScreenText))
 	_, _ = screen.Write(settle(m, screen.Frame().Cursor))
 	f.pane.screen.Store(screen)
+	f.snapshot(screen.Frame())
 	f.note(func(s *Status) {
 		s.Restored, s.Pending, s.At = true, m.PendingInput, time.Time{}
 		if m.At != nil {

@@ -95,6 +95,7 @@ func (v *viewer) sendHistory(writing context.Context, r restoration) error {
 	}
 	frame := sessions.Frame{
 		Type: sessions.FrameReplay, Lines: r.history.lines, Bytes: len(bytes), Truncated: r.history.truncated,
+		Total: r.marker.history,
 	}
 	if err := v.sendJSON(writing, frame); err != nil {
 		return err
