@@ -171,10 +171,11 @@ func TestAgentStates(t *testing.T) {
 		versions = []string{standin.Newest, "2.1.211", "2.1.131", "2.1.1", "2.0.75", "2.0.13", "1.0.128"}
 	}
 	for n, r := range rows() {
-		for m, v := range versions {
-			if r.since != "" && older(v, r.since) || rounds.Now() == rounds.Quick && m > 0 && (n+m)%3 != 0 {
-				continue
-			}
+		possible := slices.DeleteFunc(slices.Clone(versions), func(v string) bool { return r.since != "" && older(v, r.since) })
+		if rounds.Now() == rounds.Quick {
+			possible = possible[n%len(possible):][:1]
+		}
+		for m, v := range possible {
 			t.Run(r.name+" "+v, func(t *testing.T) {
 				t.Parallel()
 				id := fmt.Sprintf("a%d-%d", n, m)
@@ -299,10 +300,6 @@ func TestAgentGetsOnlyTheEventsItKnows(t *testing.T) {
 	b := newAgentBed(t)
 	for _, v := range []string{standin.Newest, "2.1.1", "1.0.128"} {
 		id := "v" + strings.ReplaceAll(v, ".", "-")
-		// The version is kept by the file as it is; these are one file, so each begins anew.
-		if err := os.RemoveAll(filepath.Join(b.data(), "hooks", "settings")); err != nil {
-			t.Fatal(err)
-		}
 		b.claude(t, id, "STANDIN_VERSION="+v)
 		b.awaitScreen(t, id, standin.Prompt)
 	}
