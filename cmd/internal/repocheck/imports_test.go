@@ -73,6 +73,7 @@ var may = map[string][]string{ //nolint:gochecknoglobals // a table
 	"e2e":               {},
 	"e2e/harness":       {"sessions", "sessions/sessionclient", "vt", "e2e/rounds"},
 	"e2e/program":       {},
+	"e2e/standin":       {"e2e/program", "runtime/hook"},
 	"e2e/proof":         {},
 	"e2e/proof/report":  {"e2e/proof"},
 	"e2e/rounds":        {},
@@ -178,7 +179,7 @@ var only = []struct { //nolint:gochecknoglobals // a table
 	}, "SQL stays in one place"},
 	{"os/exec", []string{
 		"runtime/internal/tmux", "runtime/internal/attach", "runtime/daemon", "runtime/launch", "runtime/recorder", "sessions/internal/pgcluster", "cmd/internal/spawn",
-		"migrations/pgtest", "e2e/harness",
+		"migrations/pgtest", "e2e/harness", "e2e/standin",
 	}, "who starts processes must end them"},
 	{bubbletea, []string{"tui", "tui/...", "tui/internal/tuitest"}, "only the dashboard is one"},
 	{"log", nil, "logs go to the slog.Logger that was handed in"},
