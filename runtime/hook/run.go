@@ -19,9 +19,11 @@ import (
 )
 
 const (
-	// limit is how long an agent may be kept waiting in all; the part for reading and sending leaves time to spool.
+	// limit is how long an agent may be kept waiting in all. What was not sent in time is spooled; what was not read in
+	// time cannot even be that, so reading has longer.
 	limit   = 300 * time.Millisecond
 	forSend = 220 * time.Millisecond
+	forRead = 280 * time.Millisecond
 	// maxInput bounds what an agent may say; a tool's result can be as large as a file.
 	maxInput = 16 << 20
 	// maxAncestors bounds the way up to the pane's process: a shell and some wrappers.
@@ -40,7 +42,7 @@ func Run(dir string, input *os.File, environ []string) {
 	if token == "" {
 		return // not a session of ours
 	}
-	input = timed(input, begun.Add(forSend))
+	input = timed(input, begun.Add(forRead))
 	event, err := read(io.LimitReader(input, maxInput))
 	if err != nil {
 		return // nothing was said, or nothing that could be understood
