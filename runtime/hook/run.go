@@ -35,7 +35,10 @@ const (
 // Run is `corral hook DIR`: it reads what an agent tells on input and gives it to the runtime whose hooks' directory is
 // dir, or to the spool. environ is the part of the environment that it needs, as K=V. It never fails: an agent would show
 // that to its user, or stop.
-func Run(dir string, input *os.File, environ []string) {
+func Run(dir string, input *os.File, environ []string) { run(dir, input, environ, forRead, forSend) }
+
+// run is Run with other times for reading and sending.
+func run(dir string, input *os.File, environ []string, forRead, forSend time.Duration) {
 	begun := time.Now()
 	env := variables(environ)
 	token := env(TokenVariable)
