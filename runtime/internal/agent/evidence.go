@@ -55,9 +55,6 @@ type evidence struct {
 
 	file *sessionFile // nil without a valid one
 	tail tail
-
-	conversation claim // prompt is the id, by how it came
-	ignored      bool  // the newest conversation hook was not believed
 }
 
 // asking names the tools that are a question by themselves.

@@ -13,7 +13,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var start = time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC) //nolint:gochecknoglobals // a constant
 
-func after(seconds float64) time.Time { return start.Add(time.Duration(seconds * float64(time.Second))) }
+func after(seconds float64) time.Time {
+	return start.Add(time.Duration(seconds * float64(time.Second)))
+}
 
 // sign is a piece of evidence that comes at a moment: a hook, or what a file says.
 type sign func(e *evidence)
