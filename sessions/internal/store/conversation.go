@@ -22,16 +22,16 @@ type Conversation struct {
 // same again changes nothing and writes no event.
 const sqlSetConversation = `
 WITH old AS (
-	SELECT id, conversation_id FROM sessions WHERE id = @id FOR UPDATE
+	SELECT id AS old_id, conversation_id AS was FROM sessions WHERE id = @id FOR UPDATE
 ), changed AS (
 	UPDATE sessions SET conversation_id = @to, updated_at = @at, version = version + 1
-	FROM old WHERE sessions.id = old.id AND old.conversation_id <> @to
-	RETURNING sessions.*
+	FROM old WHERE id = old_id AND was <> @to
+	RETURNING ` + sqlColumns + `, was
 ), event AS (
-	INSERT INTO terminal_events (session_id, at, actor, from_state, to_state, reason, evidence)
-	SELECT changed.id, @at, @actor, state, state, @reason,
-		CASE WHEN old.conversation_id = '' THEN @to ELSE old.conversation_id || ' -> ' || @to END || @evidence
-	FROM changed JOIN old USING (id)
+	INSERT INTO terminal_events (session_id, at, actor, kind, from_state, to_state, reason, evidence)
+	SELECT id, @at, @actor, 'conversation', state, state, @reason,
+		CASE WHEN was = '' THEN @to ELSE was || ' -> ' || @to END || @evidence
+	FROM changed
 )
 SELECT ` + sqlColumns + ` FROM changed
 UNION ALL
