@@ -80,6 +80,7 @@ var may = map[string][]string{ //nolint:gochecknoglobals // a table
 	"e2e":               {},
 	"e2e/harness":       {"sessions", "sessions/sessionclient", "vt", "e2e/rounds"},
 	"e2e/program":       {},
+	"e2e/claudeapi":     {},
 	"e2e/standin":       {"e2e/program", "runtime/hook"},
 	"e2e/proof":         {},
 	"e2e/proof/report":  {"e2e/proof"},
