@@ -30,6 +30,7 @@ type display interface {
 	Invalidate()
 	StopProcess() error
 	Copy(text []byte)
+	Notify(n terminal.Notice)
 }
 
 // App is the root model. Everything in it belongs to the loop.
@@ -67,6 +68,10 @@ type App struct {
 	focused bool           // shown has the keyboard
 	leftAt  time.Time      // when the prefix key was pressed last, if no key came since
 	overlay dialog.Overlay
+
+	attention  attention
+	recovering recovering
+
 	toast   status.Toast
 
 	cols, rows int
@@ -109,6 +114,7 @@ func newApp(cfg Config, d display, w *work, p *pump, colors style.Colors, cols, 
 		sessions:   make(map[sessions.ID]sessions.Session),
 		wanted:     cfg.StartSelected,
 		tasks:      newTasks(),
+		attention:  attention{unseen: make(map[sessions.ID]bool), notify: cfg.Notify},
 		watch:      sessions.Link{State: sessions.LinkConnecting},
 		canvas:     canvas.New(cols, rows),
 		chrome:     canvas.New(cols, rows),
@@ -193,6 +199,10 @@ func (a *App) handle(msg tea.Msg) tea.Cmd {
 		if m.generation == a.resizeGeneration {
 			a.resizePanes()
 		}
+	case recoveryPlannedMsg:
+		return a.recoveryPlanned(m)
+	case recoveryResultMsg:
+		return a.recoveryResult(m)
 	case openPaneMsg:
 		if a.shown != nil && a.shown.ID() == m.id {
 			return a.open(a.shown)

@@ -48,6 +48,7 @@ func (o operation) done(title string) string {
 const (
 	requestDeadline    = 15 * time.Second
 	completionDeadline = 3 * time.Second
+	recoveryDeadline   = 35 * time.Second // it looks for the transcripts of all lost sessions
 	startDeadline      = 60 * time.Second // a first start makes a database cluster
 )
 

@@ -100,12 +100,15 @@ func (a *App) drawHeader(c *canvas.Canvas) {
 	title = ansi.Truncate(" "+title+" ", max(room-ansi.StringWidth(state), 4), "…")
 	left := a.theme.Tone(style.Strong).Render(title) + a.theme.Tone(badge.Tone).Render(state)
 	if free := room - ansi.StringWidth(left); free > 4 {
-		cwd := sessions.CleanLine(s.CWD, sessions.MaxPath)
+		tone, cwd := style.Muted, sessions.CleanLine(s.CWD, sessions.MaxPath)
+		if s.State == sessions.WaitingForInput && s.Agent != nil {
+			tone, cwd = style.Waiting, ansi.Truncate(waitsFor(s), free-1, "…")
+		}
 		// The end of a path says more than its beginning.
 		if over := ansi.StringWidth(cwd) - (free - 1); over > 0 {
 			cwd = ansi.TruncateLeft(cwd, over+1, "…")
 		}
-		left += a.theme.Tone(style.Muted).Render(cwd)
+		left += a.theme.Tone(tone).Render(cwd)
 	}
 	gap := max(room-ansi.StringWidth(left), 0)
 	c.DrawLine(r.X, r.Y, r.W, left+strings.Repeat(" ", gap)+a.theme.Tone(style.Waiting).Render(right))
@@ -256,7 +259,7 @@ func (a *App) hints() []status.Hint {
 	}
 	var hints []status.Hint
 	for _, action := range []keys.Action{
-		keys.StartUp, keys.Enter, keys.ShowLog, keys.Create, keys.Run, keys.Restart, keys.Stop, keys.Remove,
+		keys.StartUp, keys.Attend, keys.Enter, keys.Recover, keys.ShowLog, keys.Create, keys.Run, keys.Restart, keys.Stop, keys.Remove,
 		keys.Details, keys.Zoom, keys.Help, keys.Quit,
 	} {
 		if keys.Reason(action, situation) != "" {

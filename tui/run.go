@@ -37,6 +37,8 @@ type Config struct {
 	StartSelected sessions.ID
 	// SaveFocus, when set, is called with the selected session or task when the dashboard closes.
 	SaveFocus func(sessions.ID)
+	// Notify says how the terminal calls the user when a session begins to wait.
+	Notify terminal.Notice
 	// Start starts the server again after `corral down` (the key u); nil offers no such key.
 	Start func(context.Context) error
 }

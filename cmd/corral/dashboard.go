@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"corral/cmd/internal/paths"
+	"corral/cmd/internal/config"
 	"corral/sessions"
 	"corral/sessions/sessionclient"
 	"corral/tui"
@@ -71,6 +72,7 @@ func (p *program) dashboard(ctx context.Context) error {
 	}
 	log, closeLog := c.log(dashboardLog)
 	defer closeLog()
+	c.linkAgent(log)
 	term, err := terminal.Open(terminal.Config{
 		In: p.stdin, Out: p.stdout, Env: c.terminalEnv(), StatePath: c.paths.Terminals(),
 		Mouse: c.config.Mouse, Prefix: prefix, Log: log,
@@ -109,7 +111,7 @@ func (c *corral) dashboardConfig(client *sessionclient.Client, term *terminal.Te
 	}
 	return tui.Config{
 		Backend: backend{client, c}, Terminal: term, Log: log, Theme: theme,
-		Prefix: prefix, Version: version,
+		Prefix: prefix, Version: version, Notify: notice(c.config.Notify),
 		CWD: cwd, Client: c.viewer("dashboard"), StartSelected: c.focus(), SaveFocus: c.saveFocus,
 		Start: func(ctx context.Context) error {
 			if err := c.raise(); err != nil {
@@ -118,4 +120,17 @@ func (c *corral) dashboardConfig(client *sessionclient.Client, term *terminal.Te
 			return c.ensure(ctx)
 		},
 	}
+}
+
+// notice is how the dashboard calls for attention, as configured.
+func notice(n config.Notify) terminal.Notice {
+	osc := terminal.NoOSC
+	switch n.Desktop {
+	case config.DesktopOSC9:
+		osc = terminal.OSC9
+	case config.DesktopOSC777:
+		osc = terminal.OSC777
+	case config.DesktopOff:
+	}
+	return terminal.Notice{Bell: n.Bell, OSC: osc}
 }

@@ -41,6 +41,8 @@ type terminals struct {
 	log       *slog.Logger
 	locks     *locks
 	journals  *journaling
+
+	environments environments
 }
 
 // target names the current pane of a terminal, exactly.
@@ -109,7 +111,7 @@ func (t *terminals) fresh(ctx context.Context, id string) (rtapi.Terminal, tmux.
 // runtime nor a quick program finds it half-made.
 func (t *terminals) create(ctx context.Context, req rtapi.LaunchRequest) (rtapi.Terminal, error) {
 	id, cols, rows := req.Meta.ID, strconv.Itoa(req.Cols), strconv.Itoa(req.Rows)
-	spec := launch.Spec{Argv: req.Argv, Env: req.Env, CWD: req.Meta.CWD, KeepTmuxEnv: req.KeepTmuxEnv}
+	spec := launch.Spec{Argv: req.Argv, CWD: req.Meta.CWD, KeepTmuxEnv: req.KeepTmuxEnv}
 	return t.start(ctx, req, spec, func(file, meta string) error {
 		_, err := t.tmux.Run(ctx,
 			tmux.Command{
@@ -145,7 +147,7 @@ func (t *terminals) respawn(ctx context.Context, req rtapi.LaunchRequest, pane t
 	if err != nil {
 		return rtapi.Terminal{}, err
 	}
-	spec := launch.Spec{Argv: req.Argv, Env: req.Env, CWD: req.Meta.CWD, KeepTmuxEnv: req.KeepTmuxEnv, Screen: screen}
+	spec := launch.Spec{Argv: req.Argv, CWD: req.Meta.CWD, KeepTmuxEnv: req.KeepTmuxEnv, Screen: screen}
 	return t.start(ctx, req, spec, func(file, meta string) error {
 		_, err := t.tmux.RunOn(ctx, server,
 			tmux.Command{
@@ -195,6 +197,9 @@ func (t *terminals) start(ctx context.Context, req rtapi.LaunchRequest, spec lau
 	option, err := json.Marshal(meta)
 	if err != nil {
 		return rtapi.Terminal{}, fmt.Errorf("start terminal %s: %w", meta.ID, err)
+	}
+	if spec.Env, err = t.environments.of(req); err != nil {
+		return rtapi.Terminal{}, err
 	}
 	file := filepath.Join(t.specs, fmt.Sprintf("%s-%d", meta.ID, meta.Run))
 	_ = os.Remove(file) // left by a start that never happened

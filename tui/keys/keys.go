@@ -14,6 +14,8 @@ const (
 	Question  Context = "question"
 	Page      Context = "page" // help and details
 	Log       Context = "log"
+	Recovery  Context = "recovery" // the page of lost sessions
+	Choice    Context = "choice"   // of a conversation
 	Prompt    Context = "prompt" // of the log
 )
 
@@ -73,6 +75,15 @@ const (
 	Regexp    Action = "regexp"
 	Erase     Action = "erase"
 	EraseAll  Action = "erase-all"
+)
+
+// The actions of attention and recovery.
+const (
+	Attend  Action = "attend"
+	Recover Action = "recover"
+	Mark    Action = "mark"
+	Latest  Action = "latest"
+	Fresh   Action = "fresh"
 )
 
 // Binding ties keys to an action in a context. Keys are in Bubble Tea's spelling.
@@ -135,7 +146,7 @@ func (m *Map) Binding(c Context, a Action) (Binding, bool) {
 }
 
 // Contexts lists the contexts in the order of the help.
-func Contexts() []Context { return []Context{Dashboard, Pane, Log, Prompt, Form, Question, Page} }
+func Contexts() []Context { return []Context{Dashboard, Pane, Log, Prompt, Form, Question, Page, Recovery, Choice} }
 
 // Title is the heading of a context in help and documentation.
 func (c Context) Title() string {
@@ -148,6 +159,10 @@ func (c Context) Title() string {
 		return "In a form"
 	case Question:
 		return "At a question"
+	case Recovery:
+		return "At the lost sessions"
+	case Choice:
+		return "At the choice of a conversation"
 	case Page:
 		return "On a page of text"
 	case Log:
@@ -176,6 +191,8 @@ func table(prefix string) []Binding {
 		{Dashboard, Zoom, []string{"z"}, "zoom", "give the pane the whole terminal, or take it back"},
 		{Dashboard, Help, []string{"?"}, "help", "show every key"},
 		{Dashboard, Redraw, []string{"ctrl+l"}, "redraw", "draw the whole screen again"},
+		{Dashboard, Attend, []string{"w"}, "who waits", "select the session that has waited for you longest, and say what for; once more: the next one"},
+		{Dashboard, Recover, []string{"B"}, "bring back", "show how the lost sessions would come back, and bring them back if you say so"},
 		{Dashboard, StartUp, []string{"u"}, "start", "start the server again after `corral down`"},
 		{Dashboard, Suspend, []string{"ctrl+z"}, "suspend", "suspend the dashboard; `fg` brings it back"},
 		{Dashboard, Quit, []string{"q", "ctrl+c"}, "quit", "close the dashboard; the sessions keep running"},
@@ -229,5 +246,16 @@ func table(prefix string) []Binding {
 		{Page, PageDown, []string{"pgdown", " "}, "page down", "scroll one page down"},
 		{Page, PageUp, []string{"pgup"}, "page up", "scroll one page up"},
 		{Page, Cancel, []string{"esc", "q", "?", "i", "enter", "ctrl+c"}, "close", "close the page"},
+
+		{Recovery, Yes, []string{"y"}, "bring back", "start the sessions of the plan, a few at a time"},
+		{Recovery, Mark, []string{" "}, "leave out", "leave the session out of the plan, or take it in again"},
+		{Recovery, Down, []string{"j", "down"}, "down", "look at the next session"},
+		{Recovery, Up, []string{"k", "up"}, "up", "look at the one before"},
+		{Recovery, Stop, []string{"x"}, "stop", "start nothing more; what was started runs on"},
+		{Recovery, Cancel, []string{"esc", "q", "n", "ctrl+c"}, "close", "close the page; a recovery that has begun goes on"},
+
+		{Choice, Latest, []string{"l"}, "latest", "go on with the newest conversation of its directory that no session runs"},
+		{Choice, Fresh, []string{"f"}, "fresh", "begin a new conversation"},
+		{Choice, Cancel, []string{"esc", "q", "n", "ctrl+c"}, "cancel", "restart nothing"},
 	}
 }

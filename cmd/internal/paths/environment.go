@@ -29,6 +29,8 @@ type Environment struct {
 	NoColor   string // NO_COLOR; any value but "" switches colours off (no-color.org)
 	Locale    string // what decides the character set: LC_ALL, LC_CTYPE or LANG
 	SSHClient string // address of the client when this is an SSH login, "" otherwise
+	// SSHAuthSock is SSH_AUTH_SOCK when it is an absolute path, "" otherwise.
+	SSHAuthSock string
 
 	// Inherited are the K=V that daemons and the tmux server get; nothing else of the environment reaches them, so
 	// that no secret of whoever typed the first command lives on in a process that outlasts the login.
@@ -58,6 +60,7 @@ func read(getenv func(string) string, environ []string, passwdHome func() (strin
 		Term:        getenv("TERM"),
 		ColorTerm:   getenv("COLORTERM"),
 		NoColor:     getenv("NO_COLOR"),
+		SSHAuthSock: firstAbsolute(getenv("SSH_AUTH_SOCK")),
 		Locale:      firstSet(getenv("LC_ALL"), getenv("LC_CTYPE"), getenv("LANG")),
 	}
 	if client, _, ok := strings.Cut(getenv("SSH_CONNECTION"), " "); ok {

@@ -301,10 +301,9 @@ func (p *planner) stray(t rtapi.Terminal) {
 	})
 }
 
-// kindOf is the kind that a terminal says it is, or what its arguments make it if this version knows no such kind.
+// kindOf is the kind that a terminal says it is, or what its arguments make it if that can be the name of none.
 func kindOf(t rtapi.Terminal) sessions.Kind {
-	switch k := sessions.Kind(t.Kind); k {
-	case sessions.KindShell, sessions.KindClaude, sessions.KindCommand:
+	if k := sessions.Kind(t.Kind); k.Valid() {
 		return k
 	}
 	if len(t.Args) > 0 {

@@ -24,10 +24,10 @@ WITH node AS (
 ), created AS (
 	INSERT INTO sessions (id, title, project, cwd, kind, args, conversation_id, state, state_reason, exit_code, signal,
 		node, run, owner, deadline, tmux_pid, tmux_start, tmux_boot_id, ended_at, cols, rows, created_at, updated_at,
-		last_activity_at, version)
+		last_activity_at, version, conversation_used)
 	VALUES (@id, @title, @project, @cwd, @kind, @args, @conversation, @state, @reason, NULL, NULL,
 		@node, @run, @owner, @deadline, @tmux_pid, @tmux_start, @tmux_boot_id, NULL, @cols, @rows, @created_at, @at,
-		@activity, 1)
+		@activity, 1, @conversation_used)
 	RETURNING ` + sqlColumns + `
 ), event AS (
 	INSERT INTO terminal_events (session_id, at, actor, from_state, to_state, reason, evidence)
@@ -56,6 +56,7 @@ func (s *Store) insert(ctx context.Context, r Record, actor sessions.Actor, reas
 		"kind":         string(r.Kind),
 		"args":         notNull(r.Args),
 		"conversation": r.ConversationID,
+		"conversation_used": r.ConversationUsed,
 		"state":        string(r.State),
 		"reason":       sessions.CleanLine(reason, maxReason),
 		"node":         r.Node,
@@ -94,6 +95,8 @@ WITH moved AS (
 		state_reason = @reason,
 		exit_code    = @exit_code,
 		signal       = @signal,
+		conversation_id   = COALESCE(@conversation, conversation_id),
+		conversation_used = COALESCE(@conversation_used, conversation_used),
 		run          = COALESCE(@run, run),
 		owner        = CASE WHEN @to = 'STARTING' THEN COALESCE(@owner, owner) ELSE '' END,
 		deadline     = CASE WHEN @to IN ('STARTING', 'STOPPING') THEN @deadline::timestamptz END,
@@ -133,6 +136,8 @@ func (s *Store) Move(ctx context.Context, m Move) (Record, error) {
 		"evidence":     sessions.CleanLine(m.Evidence, maxEvidence),
 		"exit_code":    m.ExitCode,
 		"signal":       m.Signal,
+		"conversation": m.Conversation,
+		"conversation_used": m.ConversationUsed,
 		"run":          m.Run,
 		"owner":        m.Owner,
 		"deadline":     nil,
