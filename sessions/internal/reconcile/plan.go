@@ -43,12 +43,20 @@ type Action struct {
 	Kill  *Kill
 	// Learned is a conversation to note.
 	Learned *Learned
+	// Used is a conversation in which something was said.
+	Used *Used
 }
 
 // Adoption makes a row for a live terminal that has none.
 type Adoption struct {
 	Record   store.Record
 	Evidence string
+}
+
+// Used names a session and the conversation that was used in it.
+type Used struct {
+	ID           sessions.ID
+	Conversation string
 }
 
 // Kill ends a program that did not stop in time.
