@@ -86,7 +86,9 @@ CREATE TABLE public.terminal_events (
     reason text NOT NULL,
     evidence text NOT NULL,
     exit_code integer,
-    signal integer
+    signal integer,
+    moved_from text GENERATED ALWAYS AS (NULLIF(from_state, to_state)) STORED,
+    CONSTRAINT terminal_events_state CHECK ((to_state = ANY (ARRAY['STARTING'::text, 'RUNNING'::text, 'DETACHED'::text, 'WAITING_FOR_INPUT'::text, 'STOPPING'::text, 'STOPPED'::text, 'FAILED'::text, 'RECOVERABLE'::text])))
 );
 
 CREATE SEQUENCE public.terminal_events_id_seq
@@ -127,4 +129,4 @@ ALTER TABLE ONLY public.sessions
     ADD CONSTRAINT sessions_node_fkey FOREIGN KEY (node) REFERENCES public.nodes(name);
 
 ALTER TABLE ONLY public.terminal_events
-    ADD CONSTRAINT terminal_events_transition FOREIGN KEY (from_state, to_state) REFERENCES public.state_transitions(from_state, to_state);
+    ADD CONSTRAINT terminal_events_transition FOREIGN KEY (moved_from, to_state) REFERENCES public.state_transitions(from_state, to_state);
