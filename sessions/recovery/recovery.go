@@ -160,16 +160,10 @@ func (r *run) all(ctx context.Context, plan []sessions.Recovery) {
 	}
 }
 
-// wait waits for the turn of the next start and says why there is none, "" when there is.
+// wait waits for a place and for the pace of the next start, and says why there is none, "" when there is.
 func (r *run) wait(ctx context.Context, places chan struct{}, pace *time.Timer) string {
 	const stopped = "it was stopped before its turn"
 	if ctx.Err() != nil {
-		r.halt("stopped")
-		return stopped
-	}
-	select {
-	case <-pace.C:
-	case <-ctx.Done():
 		r.halt("stopped")
 		return stopped
 	}
@@ -181,10 +175,16 @@ func (r *run) wait(ctx context.Context, places chan struct{}, pace *time.Timer) 
 	}
 	if r.halted() {
 		<-places
-		pace.Reset(0)
 		return "too many before it did not come back"
 	}
-	return ""
+	select {
+	case <-pace.C:
+		return ""
+	case <-ctx.Done():
+		<-places
+		r.halt("stopped")
+		return stopped
+	}
 }
 
 func (r *run) halt(why string) {

@@ -15,11 +15,12 @@ import (
 // scripts said, because they may be slow.
 type comebacks struct {
 	*Service
-	login map[string]map[string]string // by the variable that was asked for
+	variables func(ctx context.Context, id string, names []string, login bool) (map[string]string, error)
+	login     map[string]map[string]string // by the variable that was asked for
 }
 
 func (s *Service) comebacks() comebacks {
-	return comebacks{s, map[string]map[string]string{}}
+	return comebacks{s, s.Runtime.Variables, map[string]map[string]string{}}
 }
 
 // of decides how an ended session is started again. What cannot be brought back is refused, with the choices there are;
@@ -167,14 +168,14 @@ func (c comebacks) transcripts(ctx context.Context, rec store.Record, p sessions
 	if variable != "" {
 		names = append(names, variable)
 	}
-	vars, err := c.Runtime.Variables(ctx, string(rec.ID), names, false)
+	vars, err := c.variables(ctx, string(rec.ID), names, false)
 	if err != nil {
 		return agent.Transcripts{}, "", runtimeError(err)
 	}
 	if login && variable != "" && vars[variable] == "" {
 		said, known := c.login[variable]
 		if !known {
-			if said, err = c.Runtime.Variables(ctx, string(rec.ID), names, true); err != nil {
+			if said, err = c.variables(ctx, string(rec.ID), names, true); err != nil {
 				return agent.Transcripts{}, "", runtimeError(err)
 			}
 			c.login[variable] = said

@@ -79,7 +79,7 @@ func (s *Service) first(ctx context.Context, rec store.Record, env []string) (ag
 		return agent.Resume(p, rec.Session, rec.ConversationID), nil
 	}
 	c := s.comebacks()
-	c.Runtime = given{c.Runtime, env}
+	c.variables = given{s.Runtime, env}.Variables
 	_, found, where, err := c.find(ctx, rec, p)
 	if err != nil {
 		return agent.Launch{}, err
