@@ -72,7 +72,7 @@ type App struct {
 	attention  attention
 	recovering recovering
 
-	toast   status.Toast
+	toast status.Toast
 
 	cols, rows int
 	zoomed     bool

@@ -8,8 +8,8 @@ import (
 	"os/signal"
 	"syscall"
 
-	"corral/cmd/internal/paths"
 	"corral/cmd/internal/config"
+	"corral/cmd/internal/paths"
 	"corral/sessions"
 	"corral/sessions/sessionclient"
 	"corral/tui"

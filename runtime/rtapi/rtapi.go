@@ -42,6 +42,8 @@ type Meta struct {
 	// Run counts the starts of the session: 1 at creation, one more at each restart. It tells the end of the present
 	// run from the end of the one before.
 	Run int `json:"run"`
+	// Hooks says that the program tells the runtime what it does. The runtime sets it from LaunchRequest.Hooks.
+	Hooks bool `json:"hooks,omitempty"`
 }
 
 // Terminal is one tmux session cr-<id> as tmux knows it now.

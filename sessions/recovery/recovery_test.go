@@ -160,14 +160,18 @@ func TestWhatIsNoProof(t *testing.T) {
 		outcome recovery.Outcome
 		says    string
 	}{
-		"no word":                {func(*sessions.Session) error { return nil }, nil, recovery.Unproven, "no sign"},
-		"another conversation":   {func(s *sessions.Session) error { _ = speaks(s); s.Agent.ConversationID = "x"; return nil }, nil, recovery.Failed, "conversation x"},
-		"a word of the last run": {func(s *sessions.Session) error { _ = speaks(s); s.Agent.HookAt = time.Now().Add(-time.Minute); return nil }, nil, recovery.Unproven, "no sign"},
-		"refused":                {func(*sessions.Session) error { return refused }, nil, recovery.Failed, "is gone"},
-		"cannot be told":         {func(*sessions.Session) error { return errors.New("a\x1bb") }, nil, recovery.Failed, "a b"},
-		"a shell":                {func(*sessions.Session) error { return nil }, func(r *sessions.Recovery) { r.Hooks, r.ConversationID = false, "" }, recovery.Proven, ""},
-		"a shell that ends":      {func(s *sessions.Session) error { s.State = sessions.Stopped; return nil }, func(r *sessions.Recovery) { r.Hooks = false }, recovery.Failed, "ended at once"},
-		"a problem of the plan":  {speaks, func(r *sessions.Recovery) { r.Problem = "no directory" }, recovery.Skipped, "no directory"},
+		"no word":              {func(*sessions.Session) error { return nil }, nil, recovery.Unproven, "no sign"},
+		"another conversation": {func(s *sessions.Session) error { _ = speaks(s); s.Agent.ConversationID = "x"; return nil }, nil, recovery.Failed, "conversation x"},
+		"a word of the last run": {func(s *sessions.Session) error {
+			_ = speaks(s)
+			s.Agent.HookAt = time.Now().Add(-time.Minute)
+			return nil
+		}, nil, recovery.Unproven, "no sign"},
+		"refused":               {func(*sessions.Session) error { return refused }, nil, recovery.Failed, "is gone"},
+		"cannot be told":        {func(*sessions.Session) error { return errors.New("a\x1bb") }, nil, recovery.Failed, "a b"},
+		"a shell":               {func(*sessions.Session) error { return nil }, func(r *sessions.Recovery) { r.Hooks, r.ConversationID = false, "" }, recovery.Proven, ""},
+		"a shell that ends":     {func(s *sessions.Session) error { s.State = sessions.Stopped; return nil }, func(r *sessions.Recovery) { r.Hooks = false }, recovery.Failed, "ended at once"},
+		"a problem of the plan": {speaks, func(r *sessions.Recovery) { r.Problem = "no directory" }, recovery.Skipped, "no directory"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -107,8 +107,8 @@ func newRole(cfg Config) *role {
 		Runtime: runtime{r.runtime}, Board: r.board, Kick: r.reconciler.Kick,
 		Owner: r.owner, Node: cfg.Node, RuntimeSocket: cfg.RuntimeSocket,
 		Agents: cfg.Agents,
-		Self: sessions.RoleStatus{State: sessions.Up, PID: os.Getpid(), Socket: cfg.Socket, Version: cfg.Version},
-		Log:  cfg.Log,
+		Self:   sessions.RoleStatus{State: sessions.Up, PID: os.Getpid(), Socket: cfg.Socket, Version: cfg.Version},
+		Log:    cfg.Log,
 	})
 	r.link = &link{
 		runtime: r.runtime, start: cfg.StartRuntime, held: cfg.DownMarker,

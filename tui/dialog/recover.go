@@ -57,7 +57,9 @@ func (d *Recover) Begin() []sessions.Recovery {
 }
 
 // SetResult tells what became of one session.
-func (d *Recover) SetResult(id sessions.ID, outcome, reason string) { d.results[id] = result{outcome, reason} }
+func (d *Recover) SetResult(id sessions.ID, outcome, reason string) {
+	d.results[id] = result{outcome, reason}
+}
 
 // Over tells that the run has ended, and how.
 func (d *Recover) Over(summary string) { d.over = summary }

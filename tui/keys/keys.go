@@ -16,7 +16,7 @@ const (
 	Log       Context = "log"
 	Recovery  Context = "recovery" // the page of lost sessions
 	Choice    Context = "choice"   // of a conversation
-	Prompt    Context = "prompt" // of the log
+	Prompt    Context = "prompt"   // of the log
 )
 
 // Action is what a key does.
@@ -146,7 +146,9 @@ func (m *Map) Binding(c Context, a Action) (Binding, bool) {
 }
 
 // Contexts lists the contexts in the order of the help.
-func Contexts() []Context { return []Context{Dashboard, Pane, Log, Prompt, Form, Question, Page, Recovery, Choice} }
+func Contexts() []Context {
+	return []Context{Dashboard, Pane, Log, Prompt, Form, Question, Page, Recovery, Choice}
+}
 
 // Title is the heading of a context in help and documentation.
 func (c Context) Title() string {

@@ -31,7 +31,7 @@ type Pane struct {
 	tasks    []sessions.Task    // in the order shown
 	unseen   map[sessions.ID]bool
 	marked   map[sessions.ID]bool // sessions that finished something unseen
-	ids      []sessions.ID // of sessions and tasks, in the order shown
+	ids      []sessions.ID        // of sessions and tasks, in the order shown
 	rows     []row
 	now      time.Time
 	selected sessions.ID

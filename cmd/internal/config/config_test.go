@@ -112,7 +112,7 @@ func TestBrokenFiles(t *testing.T) {
 		"theme":                   {"theme = \"pink\"", []string{"theme must be"}},
 		"total under a segment":   {"journal.max_total = \"1MiB\"", []string{"journal.max_total must be at least"}},
 		"desktop":                 {"notify.desktop = \"loud\"", []string{"notify.desktop must be off, osc9 or osc777"}},
-		"agent without a start":   {"[agents.mine]\nresume = [\"mine\", \"{id}\"]", []string{":1: agents.mine.start must name the program"}},
+		"agent without a start":   {"[agents.mine]\nresume = [\"mine\", \"{id}\"]", []string{"agents.mine.start must name the program"}},
 		"agent's key":             {"[agents.mine]\nstart = [\"mine\"]\nresum = [\"mine\"]", []string{":3: there is no key agents.mine.resum", "did you mean agents.mine.resume?"}},
 		"agent that is a shell":   {"[agents.shell]\nstart = [\"x\"]", []string{"agents.shell is no agent"}},
 		"agent's name":            {"[agents.\"My Agent\"]\nstart = [\"x\"]", []string{"must be named by lower-case letters"}},

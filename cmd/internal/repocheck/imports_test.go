@@ -59,6 +59,8 @@ var may = map[string][]string{ //nolint:gochecknoglobals // a table
 	"runtime/taskrunner":       {"runtime/rtapi", "runtime/internal/taskdir", "runtime/internal/inotify", "runtime/internal/procfs"},
 	"runtime/internal/procfs":  {"runtime/rtapi"},
 	"runtime/internal/inotify": {},
+	"runtime/internal/hook":    {"runtime/rtapi", "runtime/hook", "runtime/internal/inotify"},
+	"runtime/internal/agent":   {"runtime/rtapi", "runtime/internal/inotify", "runtime/internal/procfs"},
 	"runtime/internal/taskdir": {"runtime/rtapi", "runtime/internal/procfs"},
 	"runtime/internal/task": {
 		"runtime/rtapi", "runtime/launch", "runtime/internal/taskdir", "runtime/internal/inotify", "runtime/internal/procfs",

@@ -48,8 +48,8 @@ type evidence struct {
 	compact string         // what began the present compaction: manual or auto
 	lately  string         // what the newest tool is to do
 
-	file       *sessionFile // nil without a valid one
-	transcript tail
+	file *sessionFile // nil without a valid one
+	tail tail
 
 	conversation claim // prompt is the id, by how it came
 	ignored      bool  // the newest conversation hook was not believed
@@ -221,7 +221,7 @@ func (e *evidence) setFile(f *sessionFile) {
 
 // setTail takes what the transcript says.
 func (e *evidence) setTail(t tail) {
-	e.transcript = t
+	e.tail = t
 	if !t.interrupted.IsZero() {
 		e.settle(t.interrupted)
 	}

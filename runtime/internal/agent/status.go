@@ -46,7 +46,7 @@ func (e *evidence) told(now time.Time) (claim, time.Time) {
 			c = a.claim
 		}
 	}
-	t := e.transcript
+	t := e.tail
 	switch {
 	case t.interrupted.After(c.at):
 		return claim{state: rtapi.AgentWaiting, why: rtapi.ForInterruption, at: t.interrupted, by: "the transcript says so"}, time.Time{}

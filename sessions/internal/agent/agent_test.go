@@ -138,7 +138,9 @@ func TestTranscriptsAreFoundByDirectory(t *testing.T) {
 
 func TestLastPrompt(t *testing.T) {
 	t.Parallel()
-	user := func(content string) string { return `{"type":"user","message":{"role":"user","content":` + content + "}}\n" }
+	user := func(content string) string {
+		return `{"type":"user","message":{"role":"user","content":` + content + "}}\n"
+	}
 	for name, tt := range map[string]struct{ text, want string }{
 		"a text":            {user(`"one"`) + user(`"two\nlines"`), "two lines"},
 		"parts":             {user(`[{"type":"text","text":"look at"},{"type":"image"},{"type":"text","text":"this"}]`), "look at this"},

@@ -299,6 +299,7 @@ func (p *planner) stray(t rtapi.Terminal) {
 			LastActivityAt: p.o.Now,
 		},
 		Run: t.Run, Tmux: p.o.Inventory.Server, Cols: t.Cols, Rows: t.Rows,
+		ConversationUsed: t.Conversation != "", // it is not known, and this is the careful answer
 	}
 	if rec.Run < 1 {
 		rec.Run = 1

@@ -185,7 +185,10 @@ func TestConversationsRotateAndAreUsed(t *testing.T) {
 	rotated := a.newID()
 	a.keep(a.config(), rotated, "after clear", 0)
 	tell(rtapi.AgentWorking, rotated)
-	a.until(s.ID, func() bool { rec, err := a.Store.Get(t.Context(), s.ID); return err == nil && rec.ConversationID == rotated })
+	a.until(s.ID, func() bool {
+		rec, err := a.Store.Get(t.Context(), s.ID)
+		return err == nil && rec.ConversationID == rotated
+	})
 	a.want(a.ended(back), sessions.ConversationOwn, "claude", "--resume", rotated)
 }
 

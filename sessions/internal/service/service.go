@@ -87,8 +87,8 @@ type Config struct {
 	Agents sessions.Profiles
 	NewID  func() string // of a conversation; nil: a random UUID
 	Hooks  Hooks
-	Now          func() time.Time // nil: time.Now
-	Log          *slog.Logger
+	Now    func() time.Time // nil: time.Now
+	Log    *slog.Logger
 }
 
 // Service carries out the use cases. It is safe for concurrent use.

@@ -27,7 +27,7 @@ WITH node AS (
 		last_activity_at, version, conversation_used)
 	VALUES (@id, @title, @project, @cwd, @kind, @args, @conversation, @state, @reason, NULL, NULL,
 		@node, @run, @owner, @deadline, @tmux_pid, @tmux_start, @tmux_boot_id, NULL, @cols, @rows, @created_at, @at,
-		@activity, 1, @conversation_used)
+		@activity, 1, @used)
 	RETURNING ` + sqlColumns + `
 ), event AS (
 	INSERT INTO terminal_events (session_id, at, actor, from_state, to_state, reason, evidence)
@@ -56,7 +56,7 @@ func (s *Store) insert(ctx context.Context, r Record, actor sessions.Actor, reas
 		"kind":         string(r.Kind),
 		"args":         notNull(r.Args),
 		"conversation": r.ConversationID,
-		"conversation_used": r.ConversationUsed,
+		"used":         r.ConversationUsed,
 		"state":        string(r.State),
 		"reason":       sessions.CleanLine(reason, maxReason),
 		"node":         r.Node,
@@ -96,7 +96,7 @@ WITH moved AS (
 		exit_code    = @exit_code,
 		signal       = @signal,
 		conversation_id   = COALESCE(@conversation, conversation_id),
-		conversation_used = COALESCE(@conversation_used, conversation_used),
+		conversation_used = COALESCE(@used, conversation_used),
 		run          = COALESCE(@run, run),
 		owner        = CASE WHEN @to = 'STARTING' THEN COALESCE(@owner, owner) ELSE '' END,
 		deadline     = CASE WHEN @to IN ('STARTING', 'STOPPING') THEN @deadline::timestamptz END,
@@ -137,7 +137,7 @@ func (s *Store) Move(ctx context.Context, m Move) (Record, error) {
 		"exit_code":    m.ExitCode,
 		"signal":       m.Signal,
 		"conversation": m.Conversation,
-		"conversation_used": m.ConversationUsed,
+		"used":         m.ConversationUsed,
 		"run":          m.Run,
 		"owner":        m.Owner,
 		"deadline":     nil,

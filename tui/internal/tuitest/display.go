@@ -19,9 +19,9 @@ type Display struct {
 	stops       int            // guarded by mu
 	copied      string         // guarded by mu
 	notices     []terminal.Notice
-	sink        terminal.Sink  // guarded by mu; nil while the dashboard has the keyboard
-	area        canvas.Rect    // guarded by mu
-	modes       vt.Modes       // guarded by mu
+	sink        terminal.Sink // guarded by mu; nil while the dashboard has the keyboard
+	area        canvas.Rect   // guarded by mu
+	modes       vt.Modes      // guarded by mu
 }
 
 // Divert takes note of who has the keyboard.
