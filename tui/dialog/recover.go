@@ -142,7 +142,7 @@ func (d *Recover) says(t *style.Theme) string {
 	case d.begun:
 		return t.Tone(style.Busy).Render(fmt.Sprintf("bringing them back: %d of %d done", len(d.results), len(d.plan)-len(d.left)))
 	}
-	return t.Tone(style.Muted).Render(fmt.Sprintf("%d of %d are to be started, a few at a time; nothing is started without your yes", d.count(), len(d.plan)))
+	return t.Tone(style.Muted).Render(fmt.Sprintf("%d of %d are to be started, a few at a time, once you say y", d.count(), len(d.plan)))
 }
 
 func (d *Recover) foot() string {
