@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"corral/e2e/program"
 	posts "corral/runtime/hook"
 )
 
@@ -30,19 +31,17 @@ const Newest = "2.1.332"
 // Prompt is on its screen while it takes a prompt.
 const Prompt = "standin>"
 
-// Install puts a program called claude, which is this test binary, into dir. Another process writes it: whoever forks
-// while this one has it open for writing would keep it from being executed.
+// Install puts a program called claude, which is this test binary, into dir.
 func Install(t testing.TB, dir string) {
 	t.Helper()
 	self, err := os.Executable()
+	if err == nil {
+		err = os.MkdirAll(dir, 0o700)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	script := `mkdir -p "$1" && printf '#!/bin/sh\nexec "%s" ` + Verb + ` "$@"\n' "$2" > "$1/claude" && chmod 755 "$1/claude"`
-	cmd := exec.CommandContext(t.Context(), "sh", "-c", script, "sh", dir, self)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	program.Write(t, filepath.Join(dir, "claude"), []byte("#!/bin/sh\nexec '"+self+"' "+Verb+" \"$@\"\n"))
 }
 
 // agent is one life of the stand-in.
@@ -294,7 +293,7 @@ func (a *agent) hook(command string, input []byte, delay time.Duration) {
 	if err != nil || cmd.Start() != nil {
 		return
 	}
-	time.Sleep(delay)
+	<-time.After(delay)
 	_, _ = stdin.Write(input) // a hook need not read it
 	_ = stdin.Close()
 	var exit *exec.ExitError

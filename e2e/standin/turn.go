@@ -170,7 +170,7 @@ func (a *agent) prompt(line string) {
 func (a *agent) become(id, reason, source string) {
 	a.fire("SessionEnd", map[string]any{"reason": reason})
 	a.id = id
-	time.Sleep(100 * time.Millisecond)
+	<-time.After(100 * time.Millisecond)
 	a.status("idle", "")
 	a.fire("SessionStart", map[string]any{"source": source})
 }
@@ -283,7 +283,9 @@ func (a *agent) interrupted(text string) bool {
 
 // tool asks for a tool and runs it; false when the user refuses.
 func (a *agent) tool(name string, input map[string]any, waitingFor, command string) bool {
-	fields := func() map[string]any { return map[string]any{"tool_name": name, "tool_input": input, "tool_use_id": "toolu_1"} }
+	fields := func() map[string]any {
+		return map[string]any{"tool_name": name, "tool_input": input, "tool_use_id": "toolu_1"}
+	}
 	a.fire("PreToolUse", fields())
 	a.status("waiting", waitingFor)
 	if a.knows("PermissionRequest") {

@@ -22,6 +22,9 @@ const (
 	AgentVerb = "agent"
 	// versionTimeout bounds asking an agent for its version; it takes 0.1 s.
 	versionTimeout = 5 * time.Second
+	// programSize is what an agent's own program exceeds: 10 MB of JavaScript, 400 MB of a binary. A smaller file only
+	// calls another one, which may change without it.
+	programSize = 1 << 20
 )
 
 // ExecAgent becomes the agent of argv, in which rtapi.SettingsFile stands for settings that make it run `self hook dir`.
@@ -84,10 +87,10 @@ func takeSettings(args []string) (users string, rest []string) {
 	return users, rest
 }
 
-// version asks the agent in file for its version, once per file as it is now.
+// version asks the agent in file for its version, once per program as it is now.
 func version(dir, file string) hook.Version {
 	cache := cacheName(dir, file)
-	if b, err := os.ReadFile(cache); err == nil {
+	if b, err := os.ReadFile(cache); cache != "" && err == nil {
 		return hook.ParseVersion(string(b))
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), versionTimeout)
@@ -99,19 +102,22 @@ func version(dir, file string) hook.Version {
 		return hook.Version{} // not kept: it may be able to tell the next time
 	}
 	v := hook.ParseVersion(string(out))
-	_ = os.WriteFile(cache, []byte(v.String()+"\n"), 0o600) // without it the next start asks again
+	if cache != "" && os.MkdirAll(filepath.Dir(cache), 0o700) == nil {
+		_ = os.WriteFile(cache, []byte(v.String()+"\n"), 0o600) // without it the next start asks again
+	}
 	return v
 }
 
-// cacheName is where the version of an agent is kept; it changes when the file or what it links to does.
+// cacheName is where the version of an agent is kept, which changes when its program does; "" when it is not kept.
 func cacheName(dir, file string) string {
-	real, err := filepath.EvalSymlinks(file)
+	program, err := filepath.EvalSymlinks(file)
 	if err != nil {
-		real = file
+		return ""
 	}
-	name := real
-	if info, err := os.Stat(real); err == nil {
-		name = fmt.Sprintf("%s %d %d", real, info.Size(), info.ModTime().UnixNano())
+	info, err := os.Stat(program)
+	if err != nil || info.Size() < programSize {
+		return ""
 	}
+	name := fmt.Sprintf("%s %d %d", program, info.Size(), info.ModTime().UnixNano())
 	return filepath.Join(dir, "settings", "version-"+hook.Sum(name))
 }
