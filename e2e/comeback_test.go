@@ -232,7 +232,7 @@ func (a *agents) broken(s sessions.Session, real string) {
 	if err := errors.Join(os.Rename(moved, real), os.Remove(filepath.Join(a.Home, "bin", "claude"))); err != nil {
 		a.t.Fatal(err)
 	}
-	fails("program missing", "127")
+	fails("program missing", "exited 127, as when a program is not found")
 	a.install()
 	if err := os.WriteFile(filepath.Join(a.Home, "fail"), nil, 0o600); err != nil {
 		a.t.Fatal(err)

@@ -69,6 +69,7 @@ type App struct {
 	leftAt  time.Time      // when the prefix key was pressed last, if no key came since
 	overlay dialog.Overlay
 
+	agents     []sessions.Kind // kinds of session that are agents
 	attention  attention
 	recovering recovering
 
@@ -114,6 +115,7 @@ func newApp(cfg Config, d display, w *work, p *pump, colors style.Colors, cols, 
 		sessions:   make(map[sessions.ID]sessions.Session),
 		wanted:     cfg.StartSelected,
 		tasks:      newTasks(),
+		agents:     cfg.Agents,
 		attention:  attention{unseen: make(map[sessions.ID]bool), notify: cfg.Notify},
 		watch:      sessions.Link{State: sessions.LinkConnecting},
 		canvas:     canvas.New(cols, rows),

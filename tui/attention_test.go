@@ -130,3 +130,23 @@ func TestUnseenWorkIsMarked(t *testing.T) {
 		t.Errorf("an end that nobody saw is not marked:\n%s", d.display.Text())
 	}
 }
+
+// A command that is an agent's name makes a session of that agent, which can be brought back.
+func TestAnAgentIsMadeByItsName(t *testing.T) {
+	t.Parallel()
+	made := make(chan sessions.CreateRequest, 1)
+	backend := &tuitest.Backend{OnCreate: func(r sessions.CreateRequest) (sessions.Session, error) {
+		made <- r
+		return sessions.Session{ID: "x"}, nil
+	}}
+	d := open(t, 120, 24, tui.Config{Agents: []sessions.Kind{"claude", "mine"}}, backend)
+	d.tell()
+	d.Press("n")
+	d.Press("down", "down")
+	d.Type("mine --fast")
+	d.Press("enter")
+	d.Until("the request", func() bool { return len(made) == 1 })
+	if r := <-made; r.Kind != "mine" || len(r.Args) != 1 || r.Args[0] != "--fast" {
+		t.Errorf("%+v", r)
+	}
+}

@@ -53,6 +53,7 @@ const (
 )
 
 func (a *App) create(form *dialog.NewSession, r sessions.CreateRequest) tea.Cmd {
+	r = a.asAgent(r)
 	return a.work.do(startDeadline, func(ctx context.Context) tea.Msg {
 		s, err := a.backend.Create(ctx, r)
 		return createdMsg{form: form, session: s, err: err}

@@ -37,6 +37,8 @@ type Config struct {
 	StartSelected sessions.ID
 	// SaveFocus, when set, is called with the selected session or task when the dashboard closes.
 	SaveFocus func(sessions.ID)
+	// Agents are the agents that sessions can run: a command that begins with one of these names becomes its session.
+	Agents []sessions.Kind
 	// Notify says how the terminal calls the user when a session begins to wait.
 	Notify terminal.Notice
 	// Start starts the server again after `corral down` (the key u); nil offers no such key.

@@ -70,6 +70,6 @@ func (p *planner) conversation(row store.Record, t rtapi.Terminal) {
 // shutdown could have caused: who waits for the agent must hear of it, and a host that goes down sends TERM before. If it
 // was the host after all, the row is corrected.
 func agentKilled(row store.Record, t rtapi.Terminal) bool {
-	agent := row.Kind != sessions.KindShell && row.Kind != sessions.KindCommand
+	agent := row.Kind != "" && row.Kind != sessions.KindShell && row.Kind != sessions.KindCommand
 	return agent && t.Signal != nil && *t.Signal == int(syscall.SIGKILL)
 }

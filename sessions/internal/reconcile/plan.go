@@ -17,6 +17,8 @@ const (
 	lateDeath = 5 * time.Second
 	// hostDown is how far the end of a tmux server may be from the death of a program in it for both to be one shutdown.
 	hostDown = 30 * time.Second
+	// notFound is what the login shell exits with when it does not find the program to start (POSIX, 2.8.2).
+	notFound = 127
 	// settle is how long a row that is newer than the inventory is left alone: the inventory may have been taken before
 	// the session's terminal was made.
 	settle = 2 * time.Second
@@ -43,6 +45,8 @@ type Action struct {
 	Kill  *Kill
 	// Learned is a conversation to note.
 	Learned *Learned
+	// Sized is the size of a terminal.
+	Sized *Sized
 	// Used is a conversation in which something was said.
 	Used *Used
 }
@@ -144,6 +148,7 @@ func (p *planner) row(row store.Record, t rtapi.Terminal, known bool) {
 		p.dead(row, t)
 	default:
 		p.alive(row, t)
+		p.size(row, t)
 	}
 }
 
@@ -202,6 +207,9 @@ func (p *planner) dead(row store.Record, t rtapi.Terminal) {
 	}
 	if t.Run != row.Run {
 		m.Run = &t.Run
+	}
+	if row.Kind != sessions.KindShell && t.ExitCode != nil && *t.ExitCode == notFound {
+		m.Reason += ", as when a program is not found"
 	}
 	if row.State == sessions.Stopping {
 		m.To, m.Reason = sessions.Stopped, row.StateReason

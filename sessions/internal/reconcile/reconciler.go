@@ -28,6 +28,7 @@ type Store interface {
 	Move(ctx context.Context, m store.Move) (store.Record, error)
 	Adopt(ctx context.Context, r store.Record, evidence string) (store.Record, error)
 	SetConversation(ctx context.Context, c store.Conversation) (store.Record, error)
+	SetSize(ctx context.Context, id sessions.ID, cols, rows int) error
 	UseConversation(ctx context.Context, id sessions.ID, conversation string) error
 }
 
@@ -225,6 +226,8 @@ func (r *Reconciler) apply(ctx context.Context, st Store, a Action) error {
 		r.cfg.Log.Info("session adopted", "session", rec.ID, "evidence", a.Adopt.Evidence)
 	case a.Learned != nil:
 		return r.learn(ctx, st, *a.Learned)
+	case a.Sized != nil:
+		return st.SetSize(ctx, a.Sized.ID, a.Sized.Cols, a.Sized.Rows)
 	case a.Used != nil:
 		return st.UseConversation(ctx, a.Used.ID, a.Used.Conversation)
 	case a.Kill != nil:

@@ -108,7 +108,7 @@ WITH moved AS (
 		rows         = COALESCE(@rows, rows),
 		updated_at   = @at,
 		version      = version + 1
-	WHERE id = @id AND state = @from AND version = @version
+	WHERE id = @id AND state = @from AND version = @version AND @from::text <> @to::text
 	RETURNING ` + sqlColumns + `
 ), event AS (
 	INSERT INTO terminal_events (session_id, at, actor, from_state, to_state, reason, evidence, exit_code, signal)
@@ -196,6 +196,14 @@ const sqlTouch = `UPDATE sessions SET last_activity_at = GREATEST(last_activity_
 func (s *Store) Touch(ctx context.Context, id sessions.ID, activity time.Time) error {
 	_, err := s.pool.Exec(ctx, sqlTouch, pgx.StrictNamedArgs{"id": string(id), "activity": activity.UTC()})
 	return Explain(ctx, "touch session "+id.Short(), err)
+}
+
+const sqlSetSize = `UPDATE sessions SET cols = @cols, rows = @rows WHERE id = @id`
+
+// SetSize notes the size of a session's terminal, for its next start. Like Touch it is no news to anybody.
+func (s *Store) SetSize(ctx context.Context, id sessions.ID, cols, rows int) error {
+	_, err := s.pool.Exec(ctx, sqlSetSize, pgx.StrictNamedArgs{"id": string(id), "cols": cols, "rows": rows})
+	return Explain(ctx, "note the size of session "+id.Short(), err)
 }
 
 const sqlGet = `SELECT ` + sqlColumns + ` FROM sessions WHERE id = @id`
