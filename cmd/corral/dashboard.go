@@ -115,7 +115,7 @@ func (c *corral) dashboardConfig(client *sessionclient.Client, term *terminal.Te
 		Backend: backend{client, c}, Terminal: term, Log: log, Theme: theme,
 		Prefix: prefix, Version: version, Notify: notice(c.config.Notify),
 		Agents: slices.Collect(maps.Keys(c.config.Profiles())),
-		CWD: cwd, Client: c.viewer("dashboard"), StartSelected: c.focus(), SaveFocus: c.saveFocus,
+		CWD:    cwd, Client: c.viewer("dashboard"), StartSelected: c.focus(), SaveFocus: c.saveFocus,
 		Start: func(ctx context.Context) error {
 			if err := c.raise(); err != nil {
 				return err
