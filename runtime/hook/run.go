@@ -19,9 +19,11 @@ import (
 )
 
 const (
-	// limit is how long an agent may be kept waiting in all; the part for reading and sending leaves time to spool.
+	// limit is how long an agent may be kept waiting in all. What was not sent in time is spooled; what was not read in
+	// time cannot even be that, so reading has longer.
 	limit   = 300 * time.Millisecond
 	forSend = 220 * time.Millisecond
+	forRead = 280 * time.Millisecond
 	// maxInput bounds what an agent may say; a tool's result can be as large as a file.
 	maxInput = 16 << 20
 	// maxAncestors bounds the way up to the pane's process: a shell and some wrappers.
@@ -33,14 +35,17 @@ const (
 // Run is `corral hook DIR`: it reads what an agent tells on input and gives it to the runtime whose hooks' directory is
 // dir, or to the spool. environ is the part of the environment that it needs, as K=V. It never fails: an agent would show
 // that to its user, or stop.
-func Run(dir string, input *os.File, environ []string) {
+func Run(dir string, input *os.File, environ []string) { run(dir, input, environ, forRead, forSend) }
+
+// run is Run with other times for reading and sending.
+func run(dir string, input *os.File, environ []string, forRead, forSend time.Duration) {
 	begun := time.Now()
 	env := variables(environ)
 	token := env(TokenVariable)
 	if token == "" {
 		return // not a session of ours
 	}
-	input = timed(input, begun.Add(forSend))
+	input = timed(input, begun.Add(forRead))
 	event, err := read(io.LimitReader(input, maxInput))
 	if err != nil {
 		return // nothing was said, or nothing that could be understood

@@ -69,7 +69,6 @@ func (p *planner) conversation(row store.Record, t rtapi.Terminal) {
 // agentKilled reports an agent that somebody killed. Its end is written at once, not late as other deaths that a host's
 // shutdown could have caused: who waits for the agent must hear of it, and a host that goes down sends TERM before. If it
 // was the host after all, the row is corrected.
-func agentKilled(row store.Record, t rtapi.Terminal) bool {
-	agent := row.Kind != "" && row.Kind != sessions.KindShell && row.Kind != sessions.KindCommand
-	return agent && t.Signal != nil && *t.Signal == int(syscall.SIGKILL)
+func agentKilled(t rtapi.Terminal) bool {
+	return t.Hooks && t.Signal != nil && *t.Signal == int(syscall.SIGKILL)
 }

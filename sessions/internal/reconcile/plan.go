@@ -142,6 +142,9 @@ func (p *planner) row(row store.Record, t rtapi.Terminal, known bool) {
 	switch {
 	case !known && row.State.Ended(), known && t.Dead && row.State.Ended():
 		p.correct(row)
+		if known && t.Run == row.Run && t.Agent != nil {
+			p.conversation(row, t) // what was told last may arrive late
+		}
 	case !known:
 		p.unknown(row)
 	case t.Dead:
@@ -216,7 +219,7 @@ func (p *planner) dead(row store.Record, t rtapi.Terminal) {
 		p.move("stopped", row, m)
 		return
 	}
-	if byHostSignal(t.ExitCode, t.Signal) && !agentKilled(row, t) && !p.due(at.Add(lateDeath)) {
+	if byHostSignal(t.ExitCode, t.Signal) && !agentKilled(t) && !p.due(at.Add(lateDeath)) {
 		return
 	}
 	p.move("ended", row, m)
