@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -125,6 +126,7 @@ func TestRestartMatrix(t *testing.T) {
 	if err := errors.Join(os.Mkdir(real, 0o700), os.Symlink(real, dir)); err != nil {
 		t.Fatal(err)
 	}
+	agentOf(a, "one")
 	s := a.Create("--kind", "claude", "--title", "bee", "--cwd", dir, "--env", "CLAUDE_MARK=of the session", "--", "--model", "big one")
 	a.waits(s.ID)
 	first := a.starts()[0]
@@ -150,6 +152,15 @@ func TestRestartMatrix(t *testing.T) {
 	if err != nil || !strings.Contains(string(env), "\x00CLAUDE_MARK=of the session\x00") {
 		t.Errorf("the environment is not kept: %v", err)
 	}
+	link := filepath.Join(filepath.Dir(a.Status().Server.Socket), "agent.sock")
+	if !strings.Contains(string(env), "\x00SSH_AUTH_SOCK="+link+"\x00") {
+		t.Error("the session has no way to the ssh-agent")
+	}
+	second := agentOf(a, "two") // a later login
+	a.OK("ls")
+	if to, err := os.Readlink(link); err != nil || to != second {
+		t.Errorf("the ssh-agent is %q, %v; want that of the newest login, %q", to, err, second)
+	}
 	if now := a.Session(s.ID); now.Title != "bee" || now.CWD != dir || now.Kind != sessions.KindClaude {
 		t.Errorf("%+v", now)
 	}
@@ -174,6 +185,20 @@ func TestRestartMatrix(t *testing.T) {
 	a.stale(s, rotated)
 	a.broken(s, real)
 	a.raced(s)
+}
+
+// agentOf makes later commands come from an SSH login with an agent of its own.
+func agentOf(a *agents, name string) string {
+	a.t.Helper()
+	socket := filepath.Join(a.Dir, name)
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	a.t.Cleanup(func() { _ = l.Close() })
+	a.Setenv("SSH_CONNECTION", "192.0.2.1 1 192.0.2.2 22")
+	a.Setenv("SSH_AUTH_SOCK", socket)
+	return socket
 }
 
 // stale removes the transcript: nothing is begun under the old id, and the choices are flags.

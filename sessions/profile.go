@@ -64,7 +64,8 @@ type Profiles map[Kind]Profile
 
 // BuiltinProfiles returns the profiles that need no configuration. Their flags were read from the programs' own help:
 // claude 2.1.332, codex 0.171.0, gemini 0.61.0, opencode 1.18.33, and aider's documentation. Only claude was driven through
-// whole conversations.
+// whole conversations. It alone is given its hooks at each start; in the others' configuration the user would name them, so
+// until the user says that he has, they count as telling nothing.
 func BuiltinProfiles() Profiles {
 	return Profiles{
 		KindClaude: {
@@ -80,21 +81,21 @@ func BuiltinProfiles() Profiles {
 			Resume:   []string{"codex", "resume", ProfileID},
 			Continue: []string{"codex", "resume", "--last"},
 			ID:       IDLearned,
-			Waiting:  WaitingHooks,
+			Waiting:  WaitingNone,
 		},
 		"gemini": {
 			Start:    []string{"gemini", "--session-id", ProfileID},
 			Resume:   []string{"gemini", "--resume", ProfileID},
 			Continue: []string{"gemini", "--resume", "latest"},
 			ID:       IDGiven,
-			Waiting:  WaitingHooks,
+			Waiting:  WaitingNone,
 		},
 		"opencode": {
 			Start:    []string{"opencode"},
 			Resume:   []string{"opencode", "--session", ProfileID},
 			Continue: []string{"opencode", "--continue"},
 			ID:       IDLearned,
-			Waiting:  WaitingHooks,
+			Waiting:  WaitingNone,
 		},
 		"aider": {
 			Start:    []string{"aider"},

@@ -101,16 +101,14 @@ func (a agentsOf) names() string {
 	return strings.Join(names, ", ")
 }
 
-// checkClaudeArgs refuses what Corral gives itself: a second --settings would replace the first, hooks and all, and the
-// conversation is the session's, not an argument that comes again at each restart.
+// checkClaudeArgs refuses what Corral gives itself: the conversation is the session's, not an argument that comes again at
+// each restart.
 func checkClaudeArgs(args []string) error {
 	for _, arg := range args {
 		flag, _, _ := strings.Cut(arg, "=")
 		switch flag {
 		case "--":
 			return nil
-		case "--settings":
-			return invalid("args", "claude takes only one --settings, and Corral gives it its own", "put yours into .claude/settings.json")
 		case "--resume", "-r", "--continue", "-c", "--session-id", "--fork-session":
 			return invalid("args", fmt.Sprintf("claude's %s is for Corral to give", flag), "name the conversation with --conversation")
 		}

@@ -51,7 +51,6 @@ func TestBadRequests(t *testing.T) {
 		{"conversationId", func(r *sessions.CreateRequest) { r.Kind, r.ConversationID = sessions.KindClaude, "--help" }},
 		{"conversationId", func(r *sessions.CreateRequest) { r.Kind, r.ConversationID = "codex", "--help" }},
 		{"conversationId", func(r *sessions.CreateRequest) { r.Kind, r.ConversationID = "aider", "x" }},
-		{"args", func(r *sessions.CreateRequest) { r.Kind, r.Args = sessions.KindClaude, []string{"--settings", "x"} }},
 		{"args", func(r *sessions.CreateRequest) { r.Kind, r.Args = sessions.KindClaude, []string{"--resume=x"} }},
 	}
 	for i, test := range tests {
