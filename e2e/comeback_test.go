@@ -134,10 +134,13 @@ func TestRestartMatrix(t *testing.T) {
 		t.Errorf("the first start: %q", first.Argv)
 	}
 
-	// Known, but nothing was said yet: the same id, begun again.
-	a.stopped(s.ID)
-	if got := a.again(s.ID); flag(got.Argv, "--session-id") != s.ConversationID {
-		t.Errorf("unused: %q", got.Argv)
+	// What the server's own tests show as well is shown with everything real at the longer levels.
+	thorough := rounds.N(0, 1, 1) == 1
+	if thorough { // known, but nothing was said yet: the same id, begun again
+		a.stopped(s.ID)
+		if got := a.again(s.ID); flag(got.Argv, "--session-id") != s.ConversationID {
+			t.Errorf("unused: %q", got.Argv)
+		}
 	}
 
 	// Known, with its transcript.
@@ -165,7 +168,18 @@ func TestRestartMatrix(t *testing.T) {
 		t.Errorf("%+v", now)
 	}
 
-	// Rotated.
+	a.stopped(s.ID)
+	if thorough {
+		a.stale(s, a.rotated(s))
+	}
+	a.broken(s, real)
+	a.raced(s)
+}
+
+// rotated has the agent begin another conversation, which is the one that comes back, and returns it.
+func (a *agents) rotated(s sessions.Session) string {
+	a.t.Helper()
+	a.again(s.ID)
 	a.OK("send", "bee", "/clear", "--enter")
 	var rotated string
 	a.Eventually(harness.Soon, func() error {
@@ -179,12 +193,10 @@ func TestRestartMatrix(t *testing.T) {
 	a.waits(s.ID)
 	a.stopped(s.ID)
 	if got := a.again(s.ID); flag(got.Argv, "--resume") != rotated {
-		t.Errorf("rotated: %q", got.Argv)
+		a.t.Errorf("rotated: %q", got.Argv)
 	}
 	a.stopped(s.ID)
-	a.stale(s, rotated)
-	a.broken(s, real)
-	a.raced(s)
+	return rotated
 }
 
 // agentOf makes later commands come from an SSH login with an agent of its own.
@@ -325,7 +337,7 @@ func (a *agents) lose(n int) {
 // middle, halted when they fail.
 func TestRecoverFleet(t *testing.T) {
 	t.Parallel()
-	n := rounds.N(5, 20, 100)
+	n := rounds.N(10, 20, 100)
 	a := newAgents(t)
 	ids := make([]sessions.ID, n)
 	var making sync.WaitGroup
@@ -365,7 +377,7 @@ func TestRecoverFleet(t *testing.T) {
 		t.Fatal(err)
 	}
 	said := until(t, cmd, out, "proven")
-	if back := strings.Count(said, "\nproven") + strings.Count(said, "\nunproven"); back == 0 || n > 10 && back > n/2 {
+	if back := strings.Count(said, "\nproven") + strings.Count(said, "\nunproven"); back == 0 || back > n/2+2 {
 		t.Errorf("%d of %d came back before it was stopped:\n%s", back, n, said)
 	}
 

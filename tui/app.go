@@ -201,6 +201,8 @@ func (a *App) handle(msg tea.Msg) tea.Cmd {
 		if m.generation == a.resizeGeneration {
 			a.resizePanes()
 		}
+	case lostSettledMsg:
+		return a.lostSettled(m)
 	case recoveryPlannedMsg:
 		return a.recoveryPlanned(m)
 	case recoveryResultMsg:

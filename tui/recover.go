@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"fmt"
+	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -13,7 +14,7 @@ import (
 
 // recovering is the way of lost sessions back.
 type recovering struct {
-	looked  bool                   // for sessions that a reboot took, once
+	looked  bool                   // sessions were lost, and their plan was asked for
 	page    *dialog.Recover        // of the run that goes on, nil when none does
 	results <-chan recovery.Result // of that run; its end is the run's
 	stop    context.CancelFunc     // ends that run
@@ -28,6 +29,8 @@ type (
 		asked bool
 		err   error
 	}
+	// lostSettledMsg says that some time ago so many sessions were lost.
+	lostSettledMsg struct{ count int }
 	// recoveryResultMsg brings one result; over says that it was the last and the run has ended.
 	recoveryResultMsg struct {
 		result recovery.Result
@@ -46,16 +49,29 @@ func (a *App) lost() int {
 	return n
 }
 
-// lookForLost asks, when the first list has come, how lost sessions would come back.
+// lostSettle is how long the number of lost sessions must have been the same before their plan is asked for: after a
+// reboot the server finds them one after the other.
+const lostSettle = 500 * time.Millisecond
+
+// lookForLost asks, the first time that sessions are lost, how they would come back.
 func (a *App) lookForLost() tea.Cmd {
-	if a.recovering.looked || !a.listed {
+	if a.recovering.looked || !a.listed || a.lost() == 0 {
 		return nil
 	}
 	a.recovering.looked = true
-	if a.lost() == 0 {
+	return a.work.after(lostSettle, lostSettledMsg{count: a.lost()})
+}
+
+func (a *App) lostSettled(m lostSettledMsg) tea.Cmd {
+	switch now := a.lost(); now {
+	case 0:
+		a.recovering.looked = false // somebody else was faster
 		return nil
+	case m.count:
+		return a.planRecovery(false)
+	default:
+		return a.work.after(lostSettle, lostSettledMsg{count: now})
 	}
-	return a.planRecovery(false)
 }
 
 func (a *App) planRecovery(asked bool) tea.Cmd {

@@ -47,6 +47,9 @@ func TestFirstScreenAfterAReboot(t *testing.T) {
 		return s, nil
 	}
 	d := open(t, 120, 40, tui.Config{}, backend)
+	before := a
+	before.State = sessions.Detached
+	d.tell(before) // the server has not yet seen that it is gone
 	d.tell(a, b, c)
 	d.sees("The machine went down. Bring the sessions back?")
 	d.sees(`goes on after "mend the ant", conversation conv-a`)
