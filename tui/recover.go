@@ -109,7 +109,7 @@ func (a *App) recoveryPlanned(m recoveryPlannedMsg) tea.Cmd {
 		return a.say("no session is lost", false)
 	case len(m.plan) == 0:
 		return nil
-	case m.asked, rebooted > 0 && a.overlay.Top() == nil && !a.focused && !a.tasks.reading:
+	case m.asked, rebooted > 0 && a.overlay.Top() == nil && !a.focused && !a.tasks.reading && !a.history.reading:
 		a.overlay.Open(dialog.NewRecover(a.keys, m.plan, rebooted > 0))
 		a.dirty = true
 		return nil

@@ -50,6 +50,7 @@ type inventory struct {
 	viewers map[string]viewers            // guarded by mu
 	agents  agents                        // guarded by mu
 	tasks   map[string]rtapi.Task         // nil until they are known; guarded by mu
+	warning string                        // what keeps the recorder from recording; guarded by mu
 	subs    map[chan rtapi.Event]struct{} // guarded by mu
 	ended   bool                          // nothing is reported any more; guarded by mu
 }
@@ -307,6 +308,7 @@ func (inv *inventory) Subscribe(ctx context.Context) (<-chan rtapi.Event, func()
 	if inv.tasks != nil {
 		sub <- inv.tasksEventLocked()
 	}
+	sub <- rtapi.Event{Type: rtapi.EventRecording, Warning: inv.warning}
 	inv.subs[sub] = struct{}{}
 	return sub, func() {
 		inv.mu.Lock()

@@ -28,6 +28,8 @@ type Environment struct {
 	ColorTerm string // COLORTERM
 	NoColor   string // NO_COLOR; any value but "" switches colours off (no-color.org)
 	Locale    string // what decides the character set: LC_ALL, LC_CTYPE or LANG
+	Wayland   string // WAYLAND_DISPLAY
+	X11       string // DISPLAY
 	SSHClient string // address of the client when this is an SSH login, "" otherwise
 	// SSHAuthSock is SSH_AUTH_SOCK when it is an absolute path, "" otherwise.
 	SSHAuthSock string
@@ -72,6 +74,8 @@ func read(getenv func(string) string, environ []string, passwdHome func() (strin
 		ColorTerm:   getenv("COLORTERM"),
 		NoColor:     getenv("NO_COLOR"),
 		SSHAuthSock: firstAbsolute(getenv("SSH_AUTH_SOCK")),
+		Wayland:     getenv("WAYLAND_DISPLAY"),
+		X11:         getenv("DISPLAY"),
 		Locale:      firstSet(getenv("LC_ALL"), getenv("LC_CTYPE"), getenv("LANG")),
 	}
 	if client, _, ok := strings.Cut(getenv("SSH_CONNECTION"), " "); ok {

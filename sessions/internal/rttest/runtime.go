@@ -26,6 +26,7 @@ type Runtime struct {
 	at       time.Time
 	ended    []rtapi.ServerEnd
 	terms    map[string]*terminal
+	recorded map[string]rtapi.Screen
 	subs     map[chan rtapi.Event]struct{}
 	launches []rtapi.LaunchRequest
 	signals  []Signal
@@ -51,7 +52,8 @@ type terminal struct {
 func New() *Runtime {
 	return &Runtime{
 		server: rtapi.Incarnation{PID: 4711, Start: 1, BootID: "boot"}, at: time.Now(),
-		terms: map[string]*terminal{}, variables: map[string]string{}, subs: map[chan rtapi.Event]struct{}{}, streams: map[*stream]struct{}{},
+		terms: map[string]*terminal{}, subs: map[chan rtapi.Event]struct{}{}, streams: map[*stream]struct{}{},
+		variables: map[string]string{}, recorded: map[string]rtapi.Screen{},
 	}
 }
 
@@ -141,6 +143,13 @@ func (r *Runtime) KillServer() {
 		s.cut()
 	}
 	r.changedLocked()
+}
+
+// SetRecorded gives the last screen of a terminal that is gone.
+func (r *Runtime) SetRecorded(id string, last rtapi.Screen) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.recorded[id] = last
 }
 
 // Terminal returns a terminal as it is now.
@@ -420,6 +429,9 @@ func (r *Runtime) Screen(_ context.Context, id string) (rtapi.Screen, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	t, err := r.findLocked(id)
+	if last, ok := r.recorded[id]; ok && err != nil && !r.away {
+		return last, nil
+	}
 	if err != nil {
 		return rtapi.Screen{}, err
 	}

@@ -156,6 +156,9 @@ func (s *Service) RestartIn(ctx context.Context, id sessions.ID, choice sessions
 	if !rec.State.Ended() {
 		return sessions.Session{}, stateConflict(rec, "only an ended session can be restarted", "stop it first")
 	}
+	if err := s.here(rec.Session); err != nil {
+		return sessions.Session{}, err
+	}
 	if err := s.canStart(); err != nil {
 		return sessions.Session{}, err
 	}
@@ -223,6 +226,9 @@ func (s *Service) Reconnect(ctx context.Context, id sessions.ID) (sessions.Sessi
 	}
 	if !rec.State.Live() {
 		return sessions.Session{}, stateConflict(rec, "there is nothing alive to reconnect to", "restart it")
+	}
+	if err := s.here(rec.Session); err != nil {
+		return sessions.Session{}, err
 	}
 	return s.shown(rec), nil
 }

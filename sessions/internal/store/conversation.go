@@ -33,16 +33,16 @@ func (s *Store) UseConversation(ctx context.Context, id sessions.ID, conversatio
 // to the next, and only a first one can be empty.
 const sqlSetConversation = `
 WITH old AS (
-	SELECT id AS of, conversation_id AS was FROM sessions WHERE id = @id FOR UPDATE
+	SELECT id AS old_id, conversation_id AS was FROM sessions WHERE id = @id FOR UPDATE
 ), changed AS (
-	UPDATE sessions SET conversation_id = @to, conversation_used = old.was <> '', updated_at = @at, version = version + 1
-	FROM old WHERE sessions.id = old.of AND old.was <> @to
-	RETURNING ` + sqlColumns + `
+	UPDATE sessions SET conversation_id = @to, conversation_used = was <> '', updated_at = @at, version = version + 1
+	FROM old WHERE id = old_id AND was <> @to
+	RETURNING ` + sqlColumns + `, was
 ), event AS (
-	INSERT INTO terminal_events (session_id, at, actor, from_state, to_state, reason, evidence)
-	SELECT changed.id, @at, @actor, state, state, @reason,
-		CASE WHEN old.was = '' THEN @to ELSE old.was || ' -> ' || @to END || @evidence
-	FROM changed JOIN old ON old.of = changed.id
+	INSERT INTO terminal_events (session_id, at, actor, kind, from_state, to_state, reason, evidence)
+	SELECT id, @at, @actor, 'conversation', state, state, @reason,
+		CASE WHEN was = '' THEN @to ELSE was || ' -> ' || @to END || @evidence
+	FROM changed
 )
 SELECT ` + sqlColumns + ` FROM changed
 UNION ALL
