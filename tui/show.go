@@ -23,6 +23,7 @@ func (a *App) show() tea.Cmd {
 	if !ok {
 		return a.hide()
 	}
+	a.saw(s.ID)
 	if a.shown != nil && a.shown.ID() == s.ID {
 		return a.openSoon(a.shown)
 	}

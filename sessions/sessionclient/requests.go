@@ -34,6 +34,23 @@ func (c *Client) Restart(ctx context.Context, id sessions.ID) (sessions.Session,
 	return c.session(ctx, http.MethodPost, sessionPath(id, "/reconnect"), sessions.ReconnectRequest{Restart: true})
 }
 
+// RestartIn starts an ended agent again, in the conversation that choice names.
+func (c *Client) RestartIn(ctx context.Context, id sessions.ID, choice sessions.ConversationChoice) (sessions.Session, error) {
+	return c.session(ctx, http.MethodPost, sessionPath(id, "/reconnect"), sessions.ReconnectRequest{Restart: true, Conversation: choice})
+}
+
+// Recovery returns what a restart of each lost session would do, of one project or, with "", of all.
+func (c *Client) Recovery(ctx context.Context, project string) ([]sessions.Recovery, error) {
+	var plan []sessions.Recovery
+	err := c.call(ctx, http.MethodGet, "/v1/recovery?"+url.Values{"project": {project}}.Encode(), nil, &plan)
+	return plan, err
+}
+
+// Prompt gives a live agent its next prompt; the answer is the session when the agent has begun with it.
+func (c *Client) Prompt(ctx context.Context, id sessions.ID, r sessions.PromptRequest) (sessions.Session, error) {
+	return c.session(ctx, http.MethodPost, sessionPath(id, "/prompt"), r)
+}
+
 // Stop asks a live session's program to end; the answer is the session in STOPPING.
 func (c *Client) Stop(ctx context.Context, id sessions.ID) (sessions.Session, error) {
 	return c.session(ctx, http.MethodPost, sessionPath(id, "/stop"), nil)
