@@ -68,6 +68,7 @@ type App struct {
 	leftAt  time.Time      // when the prefix key was pressed last, if no key came since
 	overlay dialog.Overlay
 	toast   status.Toast
+	lost    losses
 
 	cols, rows int
 	zoomed     bool

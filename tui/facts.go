@@ -16,6 +16,7 @@ func (a *App) watched(m watchedMsg) tea.Cmd {
 		a.watch = *m.link
 	}
 	var revived []sessions.ID
+	var lost []sessions.Session
 	for _, c := range m.changes {
 		a.taskChanged(c)
 		switch c.Type {
@@ -24,6 +25,9 @@ func (a *App) watched(m watchedMsg) tea.Cmd {
 			fresh := make(map[sessions.ID]sessions.Session, len(c.Sessions))
 			for _, s := range c.Sessions {
 				fresh[s.ID] = s
+				if a.loses(s) {
+					lost = append(lost, s)
+				}
 				if a.revives(s) {
 					revived = append(revived, s.ID)
 				}
@@ -32,6 +36,9 @@ func (a *App) watched(m watchedMsg) tea.Cmd {
 		case sessions.ChangeSession:
 			if c.Session == nil {
 				continue
+			}
+			if a.loses(*c.Session) {
+				lost = append(lost, *c.Session)
 			}
 			if a.revives(*c.Session) {
 				revived = append(revived, c.Session.ID)
@@ -46,7 +53,7 @@ func (a *App) watched(m watchedMsg) tea.Cmd {
 		case sessions.ChangeAlive, sessions.ChangeTask, sessions.ChangeTaskGone, sessions.ChangeTasks:
 		}
 	}
-	cmds := []tea.Cmd{a.relist(), a.countdown()}
+	cmds := []tea.Cmd{a.relist(), a.countdown(), a.tellLosses(lost)}
 	for _, id := range revived {
 		if p := a.panes.get(id); p != nil {
 			cmds = append(cmds, a.open(p))
