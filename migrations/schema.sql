@@ -6,7 +6,8 @@ CREATE FUNCTION public.restore_rows(target regclass, elements jsonb) RETURNS voi
 DECLARE
     names text;
 BEGIN
-    SELECT string_agg(quote_ident(key), ', ') INTO names FROM jsonb_object_keys(elements -> 0) AS key;
+    SELECT string_agg(quote_ident(attname), ', ') INTO names FROM pg_attribute
+    WHERE attrelid = target AND attnum > 0 AND NOT attisdropped AND attgenerated = '' AND elements -> 0 ? attname::text;
     IF names IS NULL THEN
         RAISE not_null_violation USING MESSAGE = 'a row has no columns';
     END IF;
