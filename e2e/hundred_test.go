@@ -51,7 +51,7 @@ func TestHundredSessionsLost(t *testing.T) {
 	d := c.Dashboard(120, 40, "attach", "running")
 	d.WaitFor(harness.Prompt)
 	watcher := c.Dashboard(200, 50)
-	watcher.WaitFor("running", "detached0")
+	watcher.WaitFor("detached0")
 	c.WaitState(running.ID, harness.Soon, sessions.Running)
 	lost := 0
 	for id, e := range want {
