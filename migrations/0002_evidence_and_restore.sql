@@ -25,13 +25,13 @@ END
 $$;
 
 -- Puts rows of a backup into a table. A backup of an older schema lacks columns: these get their defaults, so a column
--- that is added needs one, or a value in the statement that restores. Generated columns make themselves.
+-- that is added needs one, or a value in the statement that restores.
 CREATE FUNCTION restore_rows(target regclass, elements jsonb) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     names text;
 BEGIN
-    SELECT string_agg(quote_ident(attname), ', ') INTO names FROM pg_attribute
-    WHERE attrelid = target AND attnum > 0 AND NOT attisdropped AND attgenerated = '' AND elements -> 0 ? attname::text;
+    SELECT string_agg(quote_ident(key), ', ') INTO names FROM jsonb_object_keys(elements -> 0) AS key
+    WHERE NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = target AND attname = key AND attgenerated <> '');
     IF names IS NULL THEN
         RAISE not_null_violation USING MESSAGE = 'a row has no columns';
     END IF;

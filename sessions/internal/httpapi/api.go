@@ -59,9 +59,10 @@ type API struct {
 	stop context.Context //nolint:containedctx // the life of the API, longer than any request
 	mux  *http.ServeMux
 
-	work    context.Context //nolint:containedctx // of every change, which outlives its client but not the server
-	giveUp  context.CancelFunc
-	serving sync.WaitGroup // streams, and requests that are answered
+	work         context.Context //nolint:containedctx // of every change, which outlives its client but not the server
+	giveUp       context.CancelFunc
+	serving      sync.WaitGroup // streams, and requests that are answered
+	stallTimeout time.Duration  // stallTimeout, but for tests
 }
 
 const (
@@ -71,7 +72,7 @@ const (
 
 // New returns the API. When stop ends, open watches and streams are closed as the server going away.
 func New(stop context.Context, cfg Config) *API {
-	a := &API{cfg: cfg, stop: stop, mux: http.NewServeMux()}
+	a := &API{cfg: cfg, stop: stop, mux: http.NewServeMux(), stallTimeout: stallTimeout}
 	a.work, a.giveUp = context.WithCancel(context.WithoutCancel(stop))
 	for pattern, h := range map[string]handler{
 		"GET /v1/sessions":                 a.list,

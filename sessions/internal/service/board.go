@@ -189,6 +189,11 @@ func (b *Board) SetNodeMessage(message string) {
 	b.setNode(func(n *sessions.NodeStatus) { n.State, n.Message = sessions.Offline, message })
 }
 
+// SetNodeWarning notes what is wrong on a node whose runtime answers, "" for nothing.
+func (b *Board) SetNodeWarning(warning string) {
+	b.setNode(func(n *sessions.NodeStatus) { n.Warning = warning })
+}
+
 func (b *Board) setNode(change func(*sessions.NodeStatus)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -298,6 +303,9 @@ func (b *Board) viewLocked(id sessions.ID) (sessions.Session, bool) {
 	s := r.Session
 	if hasRow && hasTerm {
 		s.Attached, s.Watching = t.attached, t.watching
+		if t.Run == r.Run {
+			withAgent(&s, t.Terminal)
+		}
 	}
 	if b.listed && b.database.State == sessions.Up {
 		return s, hasRow
@@ -311,6 +319,7 @@ func (b *Board) viewLocked(id sessions.ID) (sessions.Session, bool) {
 	}
 	if t.Run >= r.Run {
 		withoutDatabase(&s, t.Terminal)
+		withAgent(&s, t.Terminal)
 	}
 	return s, true
 }

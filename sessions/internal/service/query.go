@@ -43,7 +43,7 @@ func (s *Service) Events(ctx context.Context, q store.EventQuery) ([]sessions.Ev
 	return events, nil
 }
 
-// Screen returns what a session shows now, or showed last if the runtime still has it.
+// Screen returns what a session shows now, or showed last if the runtime still has it, or its journal.
 func (s *Service) Screen(ctx context.Context, id sessions.ID) (sessions.Screen, error) {
 	if err := s.known(id); err != nil {
 		return sessions.Screen{}, err
@@ -55,7 +55,7 @@ func (s *Service) Screen(ctx context.Context, id sessions.ID) (sessions.Screen, 
 	return sessions.Screen{
 		SessionID: id, Cols: sc.Cols, Rows: sc.Rows, Text: sc.Text, ANSI: sc.ANSI,
 		CursorRow: &sc.CursorRow, CursorColumn: &sc.CursorColumn,
-		Alternate: sc.Alternate, Title: sessions.CleanTitle(sc.Title),
+		Alternate: sc.Alternate, Title: sessions.CleanTitle(sc.Title), At: sc.At,
 	}, nil
 }
 

@@ -144,7 +144,10 @@ func (s *Server) followRuntime(ctx context.Context) {
 			case rtapi.EventViewers:
 				s.Board.Viewers(sessions.ID(e.ID), e.Attached, e.Watching)
 				s.Reconciler.Viewers(sessions.ID(e.ID), e.Attached)
-			case rtapi.EventAlive:
+			case rtapi.EventAgent:
+				s.Board.Agent(sessions.ID(e.ID), e.Run, *e.Agent)
+				s.Reconciler.Kick()
+			case rtapi.EventRecording, rtapi.EventAlive:
 			}
 		})
 		s.Board.SetNode(sessions.Offline)
