@@ -81,7 +81,8 @@ type App struct {
 	attention  attention
 	recovering recovering
 
-	toast status.Toast
+	toast  status.Toast
+	losses losses
 
 	cols, rows int
 	zoomed     bool

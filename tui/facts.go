@@ -16,6 +16,7 @@ func (a *App) watched(m watchedMsg) tea.Cmd {
 		a.watch = *m.link
 	}
 	var revived []sessions.ID
+	var lost []sessions.Session
 	for _, c := range m.changes {
 		a.taskChanged(c)
 		switch c.Type {
@@ -25,6 +26,9 @@ func (a *App) watched(m watchedMsg) tea.Cmd {
 			for _, s := range c.Sessions {
 				fresh[s.ID] = s
 				a.notice(s)
+				if a.loses(s) {
+					lost = append(lost, s)
+				}
 				if a.revives(s) {
 					revived = append(revived, s.ID)
 				}
@@ -33,6 +37,9 @@ func (a *App) watched(m watchedMsg) tea.Cmd {
 		case sessions.ChangeSession:
 			if c.Session == nil {
 				continue
+			}
+			if a.loses(*c.Session) {
+				lost = append(lost, *c.Session)
 			}
 			if a.revives(*c.Session) {
 				revived = append(revived, c.Session.ID)
@@ -48,7 +55,7 @@ func (a *App) watched(m watchedMsg) tea.Cmd {
 		case sessions.ChangeAlive, sessions.ChangeTask, sessions.ChangeTaskGone, sessions.ChangeTasks:
 		}
 	}
-	cmds := []tea.Cmd{a.relist(), a.countdown(), a.lookForLost()}
+	cmds := []tea.Cmd{a.relist(), a.countdown(), a.lookForLost(), a.tellLosses(lost)}
 	for _, id := range revived {
 		if p := a.panes.get(id); p != nil {
 			cmds = append(cmds, a.open(p))

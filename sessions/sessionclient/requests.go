@@ -2,10 +2,8 @@ package sessionclient
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -88,33 +86,6 @@ func (c *Client) Events(ctx context.Context, id sessions.ID) ([]sessions.Event, 
 	var events []sessions.Event
 	err := c.call(ctx, http.MethodGet, sessionPath(id, "/events"), nil, &events)
 	return events, err
-}
-
-// EventsFollow calls event for every event after the given id, of one session or, with id "", of all. With follow it
-// goes on until ctx ends, event returns an error, or the server goes away; without, it returns after those that exist.
-func (c *Client) EventsFollow(ctx context.Context, id sessions.ID, after int64, follow bool, event func(sessions.Event) error) error {
-	q := url.Values{"after": {strconv.FormatInt(after, 10)}, "follow": {strconv.FormatBool(follow)}}
-	if id != "" {
-		q.Set("session", string(id))
-	}
-	resp, err := c.open(ctx, http.MethodGet, "/v1/events?"+q.Encode(), nil)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	dec := json.NewDecoder(resp.Body)
-	for {
-		var e sessions.Event
-		switch err := dec.Decode(&e); {
-		case errors.Is(err, io.EOF) && !follow:
-			return nil
-		case err != nil:
-			return c.transportError(ctx, err)
-		}
-		if err := event(e); err != nil {
-			return err
-		}
-	}
 }
 
 // Directories completes a directory on the node; at most 50 are returned.
