@@ -116,6 +116,7 @@ type worker struct {
 	sessions map[string]*activity
 	removed  map[string]bool // journals that were removed: what is still to come for them is dropped
 	late     map[string]*lateExit
+	dealing  bool // with a client's message: no other one is dealt with before it
 	ended    bool
 	warning  string // the present one
 }
