@@ -169,6 +169,13 @@ type Change struct {
 	Database *DatabaseStatus `json:"database,omitempty"` // snapshot, database
 }
 
+// Restored is the answer of POST /v1/restore: what the backup held.
+type Restored struct {
+	MadeAt   time.Time `json:"madeAt"`
+	Sessions int       `json:"sessions"`
+	Events   int       `json:"events"`
+}
+
 // WaitRequest describes `corral wait`: any of States ends the wait.
 type WaitRequest struct {
 	States  []State

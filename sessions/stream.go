@@ -49,6 +49,7 @@ const (
 
 // Frames from viewer to server. FrameOwn takes the keyboard: the viewer counts as attached from then on and, if nobody
 // else holds it, owns the size. FrameRelease gives the keyboard back (the viewer goes on counting as attached).
+// FrameGiveUp is the last that comes from a viewer that got no answer: what it sent and nobody has read is void.
 const (
 	FrameResize  FrameType = "resize"
 	FramePaste   FrameType = "paste" // announces one binary message of Bytes bytes, or several up to MaxPaste
@@ -56,6 +57,7 @@ const (
 	FrameRelease FrameType = "release"
 	FramePing    FrameType = "ping"
 	FrameResync  FrameType = "resync"
+	FrameGiveUp  FrameType = "giveUp"
 )
 
 // Frame is one control message of the stream, in either direction. Which fields count depends on Type; see the
@@ -71,11 +73,16 @@ type Frame struct {
 	// Owner is true when this very viewer owns the size (attached, size).
 	Owner bool `json:"owner,omitempty"`
 
+	// Widths says how wide the node's tmux shows characters, as a table that vt.LoadWidths reads (attached); absent where it
+	// does as vt.DefaultWidths says.
+	Widths string `json:"widths,omitempty"`
+
 	State    State  `json:"state,omitempty"`    // attached, state, ended
 	Reason   string `json:"reason,omitempty"`   // state, ended, behind
 	ExitCode *int   `json:"exitCode,omitempty"` // state, ended
 
-	Lines     int  `json:"lines,omitempty"`     // replay: number of history lines that follow
+	Lines     int  `json:"lines,omitempty"`     // replay: number of history lines that follow; resync: wanted
+	Total     int  `json:"total,omitempty"`     // replay: rows of history in all
 	Bytes     int  `json:"bytes,omitempty"`     // replay: bytes that follow; paste: bytes that follow
 	Truncated bool `json:"truncated,omitempty"` // replay: older lines exist than were sent
 
@@ -115,6 +122,12 @@ func ParseFrame(b []byte) (Frame, error) {
 		return Frame{}, &Error{Code: CodeInvalid, Message: "the stream carried a control frame that is no JSON", Cause: err}
 	}
 	return f, nil
+}
+
+// GivesUp reports whether a control frame is a FrameGiveUp.
+func GivesUp(b []byte) bool {
+	f, err := ParseFrame(b)
+	return err == nil && f.Type == FrameGiveUp
 }
 
 // CloseCode is the WebSocket close code of a stream.

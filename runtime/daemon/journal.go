@@ -159,6 +159,15 @@ func (j *journaling) Sequence(ctx context.Context, id string) int64 {
 	return n
 }
 
+// ModifiedKeys reports whether the program has asked for keys with modifiers, false when the recorder does not tell.
+func (j *journaling) ModifiedKeys(ctx context.Context, id string) bool {
+	asked, err := j.client.ModifiedKeys(ctx, id)
+	if err != nil {
+		j.log.Debug("keys unknown", "id", id, "err", err)
+	}
+	return asked
+}
+
 // Pending returns what was typed into terminal id and may not have been answered yet, as the journal has it: for a runtime
 // that did not see it being typed. Nothing is pending when the recorder does not tell.
 func (j *journaling) Pending(ctx context.Context, id string) journal.Typed {

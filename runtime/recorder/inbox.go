@@ -105,6 +105,7 @@ func (w *worker) dealLocked(c *client, m message) {
 			}
 		case journal.Start:
 			w.exitLocked(m.ID)
+			delete(w.keys, m.ID)
 		case journal.Resize, journal.Gap:
 			w.noticedLocked(m.ID, 1)
 		}
@@ -113,7 +114,12 @@ func (w *worker) dealLocked(c *client, m message) {
 		w.outputOf(m.ID, false)
 		m.Sequence = w.disk.last(m.ID)
 		c.tell(m)
+	case m.Op == opKeys:
+		w.outputOf(m.ID, false)
+		m.Asked = w.keys[m.ID]
+		c.tell(m)
 	case m.Op == opRemove:
+		delete(w.keys, m.ID)
 		if a := w.sessions[m.ID]; a != nil {
 			a.timer.Stop()
 			delete(w.sessions, m.ID)

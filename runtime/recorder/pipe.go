@@ -189,6 +189,7 @@ func (w *worker) lookLocked(p *pipe, fd int, force bool) seen {
 		w.buf = make([]byte, bufferSize)
 	}
 	take(fd, w.buf[:whole])
+	w.keysLocked(p.id, w.buf[:whole])
 	_ = w.slots.set(p.slot, 0, 0) // it is written again before it counts
 	w.noticedLocked(p.id, whole)
 	if whole < gatherBelow {

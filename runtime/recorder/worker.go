@@ -50,7 +50,8 @@ func work(ctx context.Context, cfg WorkerConfig, control *net.UnixConn, memory s
 	defer cancel()
 	w := &worker{
 		cfg: cfg, log: cfg.Log, control: control, slots: memory, buf: make([]byte, bufferSize), letter: make([]byte, maxMessage),
-		pipes: map[int]*pipe{}, clients: map[int]*client{}, sessions: map[string]*activity{}, removed: map[string]bool{}, late: map[string]*lateExit{},
+		pipes: map[int]*pipe{}, clients: map[int]*client{}, sessions: map[string]*activity{}, removed: map[string]bool{},
+		keys: map[string]bool{}, late: map[string]*lateExit{},
 	}
 	w.disk = newDisk(cfg, memory, w.warn)
 	var disk sync.WaitGroup
@@ -114,6 +115,7 @@ type worker struct {
 	pipes    map[int]*pipe
 	clients  map[int]*client
 	sessions map[string]*activity
+	keys     map[string]bool // sessions whose programs asked for keys with modifiers
 	removed  map[string]bool // journals that were removed: what is still to come for them is dropped
 	late     map[string]*lateExit
 	dealing  bool // with a client's message: no other one is dealt with before it

@@ -92,7 +92,12 @@ func WatchBanner(l sessions.Link, now time.Time) string {
 func StreamLine(l sessions.Link, dropped int, now time.Time) string {
 	line := ""
 	switch l.State {
-	case sessions.LinkLive, sessions.LinkEnded:
+	case sessions.LinkEnded:
+		return ""
+	case sessions.LinkLive:
+		if dropped > 0 {
+			return count(dropped, "key") + " dropped"
+		}
 		return ""
 	case sessions.LinkConnecting:
 		line = "connecting..."

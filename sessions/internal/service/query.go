@@ -80,6 +80,9 @@ func (s *Service) Input(ctx context.Context, id sessions.ID, r sessions.InputReq
 	if !ok {
 		return notFound(id)
 	}
+	if err := s.here(seen); err != nil {
+		return err
+	}
 	if !seen.State.Live() {
 		return stateConflict(store.Record{Session: seen}, "nothing runs that could read input", "restart it first")
 	}
@@ -134,11 +137,13 @@ func (s *Service) Status(ctx context.Context) sessions.Status {
 	return status
 }
 
+// known refuses a session whose terminal there is no use in asking for.
 func (s *Service) known(id sessions.ID) error {
-	if _, ok := s.Board.Get(id); !ok && s.Board.Complete() {
+	seen, ok := s.Board.Get(id)
+	if !ok && s.Board.Complete() {
 		return notFound(id)
 	}
-	return nil
+	return s.here(seen)
 }
 
 // terminalError is runtimeError for a session that is known: then the runtime's "not found" is about its terminal.

@@ -5,6 +5,7 @@ package tuitest
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -22,6 +23,7 @@ type Backend struct {
 	OnRemove      func(sessions.ID) error
 	OnEvents      func(sessions.ID) ([]sessions.Event, error)
 	OnDirectories func(string) ([]string, error)
+	OnHistory     func(lines, before int) (sessions.History, error)
 	OnAttach      func(sessions.ID)
 	Tasks         Tasks
 
@@ -102,6 +104,15 @@ func (b *Backend) Remove(_ context.Context, id sessions.ID, _ bool) error {
 		return nil
 	}
 	return b.OnRemove(id)
+}
+
+// History implements tui.SessionService.
+func (b *Backend) History(_ context.Context, id sessions.ID, lines, before int) (sessions.History, error) {
+	b.count("history")
+	if b.OnHistory == nil {
+		return sessions.History{SessionID: id}, nil
+	}
+	return b.OnHistory(lines, before)
 }
 
 // Events implements tui.SessionService.
@@ -280,6 +291,9 @@ func (s *Stream) Release() { s.call("release") }
 
 // Resync implements tui.Stream.
 func (s *Stream) Resync() { s.call("resync") }
+
+// Replay implements tui.Stream.
+func (s *Stream) Replay(lines int) { s.call(fmt.Sprintf("replay %d", lines)) }
 
 // Wake implements tui.Stream.
 func (s *Stream) Wake() { s.call("wake") }
