@@ -104,7 +104,7 @@ func Run(ctx context.Context, cfg Config) error {
 	}
 	inv.runners = tasks.SetSessions
 	rec := &recorderKeeper{
-		self: cfg.Self, socket: socket, env: recorderEnv(cfg), log: cfg.Log, repipe: terms.repipe,
+		self: cfg.Self, socket: socket, env: recorderEnv(cfg), log: cfg.Log, repipe: terms.repipe, warn: inv.setWarning,
 	}
 	terms.sweep()
 	defer time.AfterFunc(staleSpec, terms.sweep).Stop() // what is younger now is old enough then
@@ -115,6 +115,7 @@ func Run(ctx context.Context, cfg Config) error {
 		Status: func() rtapi.Status {
 			st := status
 			st.Tmux, st.RecorderPID, st.Journal = server.Status(), rec.pid(), journals.usage()
+			st.Journal.Warning = inv.recordingWarning()
 			st.Hooks = hooks.receiver.Counts()
 			return st
 		},
