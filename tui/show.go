@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"fmt"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -59,6 +60,9 @@ func (a *App) newPane(id sessions.ID) *termpane.Pane {
 		},
 		Options: sessions.StreamOptions{Mode: sessions.ModePreview, Client: a.client},
 		Changed: a.pump.paneChanged,
+		Fault: func(id sessions.ID, fault any, stack []byte) {
+			a.log.Error("pane drawn anew after a fault", "session", id, "fault", fmt.Sprint(fault), "stack", string(stack))
+		},
 	}, max(a.layout.pane.W, 1), max(a.layout.pane.H, 1))
 }
 

@@ -39,6 +39,8 @@ type Config struct {
 	Options sessions.StreamOptions
 	// Changed is called when a visible pane looks different. It must not block.
 	Changed func(sessions.ID)
+	// Fault is told of a fault of the emulator, which the pane survives. It must not block. May be nil.
+	Fault func(id sessions.ID, fault any, stack []byte)
 }
 
 // Status is what a pane knows of its session and its link.
