@@ -44,6 +44,8 @@ func (a *App) show() tea.Cmd {
 func (a *App) hide() tea.Cmd {
 	a.leave()
 	if a.shown != nil {
+		a.showLive()
+		a.drag = drag{}
 		a.shown.SetVisible(false)
 		a.shown = nil
 		a.dirty = true
@@ -63,6 +65,7 @@ func (a *App) newPane(id sessions.ID) *termpane.Pane {
 		Fault: func(id sessions.ID, fault any, stack []byte) {
 			a.log.Error("pane drawn anew after a fault", "session", id, "fault", fmt.Sprint(fault), "stack", string(stack))
 		},
+		Told: a.pump.told,
 	}, max(a.layout.pane.W, 1), max(a.layout.pane.H, 1))
 }
 
@@ -98,7 +101,8 @@ func (a *App) paneChanged(id sessions.ID) tea.Cmd {
 		return nil
 	}
 	a.paneDirty = true
-	a.dirty = a.dirty || a.cropMark() != a.crop
+	cmd := a.catchUp()
+	a.dirty = a.dirty || a.headerMark() != a.mark || !a.shown.Status().At.Equal(a.past)
 	if a.focused {
 		if st := a.shown.Status(); st.Ended || st.Link.State == sessions.LinkEnded {
 			a.leave()
@@ -106,7 +110,7 @@ func (a *App) paneChanged(id sessions.ID) tea.Cmd {
 			a.follow(a.shown.Frame().Modes)
 		}
 	}
-	return a.countdown()
+	return tea.Batch(cmd, a.countdown())
 }
 
 // enter gives the keyboard to the shown pane, whose program gets the given bytes before all that is typed.
@@ -116,6 +120,7 @@ func (a *App) enter(first []byte) tea.Cmd {
 		return nil
 	}
 	cmd := a.open(p)
+	a.showLive()
 	a.resizePanes() // before the keyboard: whoever takes it may own the size
 	p.Focus()
 	if len(first) > 0 {

@@ -94,7 +94,7 @@ const (
 	opSequence = "sequence" // which is the last sequence of ID? answered with Sequence
 	opRemove   = "remove"   // the journal of ID; answered
 	opKeys     = "keys"     // has the program of ID asked for keys with modifiers? answered with Asked
-	opHello    = "hello"    // from now on this socket is emptied before any pipe is
+	opHello    = "hello"    // from now on this socket is emptied before any pipe is; Text as of opWarning
 	opSnapshot = "snapshot" // the screen of ID is worth one
 	opWarning  = "warning"  // what is wrong, "" when nothing is any more
 )

@@ -25,6 +25,9 @@ const (
 	maxPastedAsKeys = 16 << 10
 
 	pasteDeadline = 10 * time.Second
+
+	// lastWords is how long what was typed last may take to tmux after its viewer has gone.
+	lastWords = 500 * time.Millisecond
 )
 
 var (
@@ -88,7 +91,8 @@ func (k *keyboard) put(ctx context.Context, in input) {
 	}
 }
 
-// run types until ctx ends.
+// run types until ctx ends. What was taken by then is typed, and has been read by tmux, when it returns: whoever ends a
+// client ends what it has not read.
 func (k *keyboard) run(ctx context.Context) {
 	var (
 		c    *client
@@ -104,6 +108,9 @@ func (k *keyboard) run(ctx context.Context) {
 		}
 		select {
 		case <-ctx.Done():
+			if c != nil {
+				k.finish(context.WithoutCancel(ctx), c, tail)
+			}
 			return
 		case c = <-k.clients:
 		case p := <-answers:
@@ -124,6 +131,27 @@ func (k *keyboard) run(ctx context.Context) {
 				patience.Reset(tailWait)
 			}
 		}
+	}
+}
+
+// finish types what is left.
+func (k *keyboard) finish(ctx context.Context, c *client, tail []byte) {
+	ctx, cancel := context.WithTimeout(ctx, lastWords)
+	defer cancel()
+	select {
+	case in := <-k.inputs:
+		if in.paste {
+			k.press(c, tail)
+			k.paste(ctx, c, in.bytes)
+			tail = nil
+		} else {
+			tail = append(tail, in.bytes...)
+		}
+	default:
+	}
+	k.press(c, k.keys(ctx, c, tail))
+	if k.unread > 0 {
+		k.settle(ctx, c)
 	}
 }
 

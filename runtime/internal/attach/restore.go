@@ -95,6 +95,7 @@ func (v *viewer) sendHistory(writing context.Context, r restoration) error {
 	}
 	frame := sessions.Frame{
 		Type: sessions.FrameReplay, Lines: r.history.lines, Bytes: len(bytes), Truncated: r.history.truncated,
+		Total: r.marker.history,
 	}
 	if err := v.sendJSON(writing, frame); err != nil {
 		return err
@@ -110,7 +111,7 @@ func (v *viewer) sendPicture(writing context.Context, r restoration) error {
 		Type: sessions.FrameRestore, SessionID: sessions.ID(v.terminal.id),
 		CursorRow: &r.screen.Cursor.Row, CursorColumn: &r.screen.Cursor.Col, Modes: &m,
 	}
-	frame.Sequence = v.hub.cfg.Recorder.Sequence(writing, v.terminal.id)
+	frame.PendingInput, frame.Sequence = v.pendingInput(writing, r)
 	if v.mode != sessions.ModeRaw {
 		frame.ScreenText = string(r.picture.bytes)
 	}
