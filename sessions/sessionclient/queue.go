@@ -66,7 +66,7 @@ type queue struct {
 	items   []item // all fields guarded by mu
 	keys    int    // bytes in items, of keys and of pastes
 	pasted  int
-	flying  int    // keys that were sent since the other side was last heard
+	flying  int // keys that were sent since the other side was last heard
 	open    bool
 	live    bool
 	dropped int // keys since last live

@@ -21,9 +21,9 @@ type size struct{ cols, rows int }
 type view struct {
 	out io.Writer
 	viewOptions
-	ended   chan Outcome  // holds one
-	resync  chan struct{} // holds one: a fresh restore is wanted
-	relink  chan struct{} // holds one: link has changed
+	ended  chan Outcome  // holds one
+	resync chan struct{} // holds one: a fresh restore is wanted
+	relink chan struct{} // holds one: link has changed
 
 	// writing is held while the terminal is written to, and guards what only writers use.
 	writing  sync.Mutex

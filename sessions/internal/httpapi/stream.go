@@ -110,9 +110,9 @@ type stream struct {
 	stalled      chan struct{} // closed when the viewer has read nothing for so long
 	stall        sync.Once
 
-	board  *service.Board
-	dial   func(ctx context.Context, id, rawQuery string) (*websocket.Conn, error)
-	log    *slog.Logger
+	board *service.Board
+	dial  func(ctx context.Context, id, rawQuery string) (*websocket.Conn, error)
+	log   *slog.Logger
 
 	sub   *service.Subscription
 	pumps *pumps           // nil until the runtime's stream is open
