@@ -1,11 +1,15 @@
 package sessions
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"time"
+)
 
 // The viewer's stream: GET /v1/sessions/{id}/stream, a WebSocket. Binary messages are terminal bytes (at most
 // MaxDown bytes to the viewer, MaxUp from it); text messages are one JSON Frame each. Unknown types and fields are
 // ignored, absent fields read as empty. The order is fixed: attached, replay and its history as binary, restore, live,
-// then live bytes mixed with control frames, at the end ended and a close code.
+// then live bytes mixed with control frames, at the end ended and a close code. Of an ended session of which only the
+// record is left: attached, restore with the last screen (not in raw mode), ended.
 
 // Limits of the stream, in bytes.
 const (
@@ -69,11 +73,16 @@ type Frame struct {
 	// Owner is true when this very viewer owns the size (attached, size).
 	Owner bool `json:"owner,omitempty"`
 
+	// Widths says how wide the node's tmux shows characters, as a table that vt.LoadWidths reads (attached); absent where it
+	// does as vt.DefaultWidths says.
+	Widths string `json:"widths,omitempty"`
+
 	State    State  `json:"state,omitempty"`    // attached, state, ended
 	Reason   string `json:"reason,omitempty"`   // state, ended, behind
 	ExitCode *int   `json:"exitCode,omitempty"` // state, ended
 
-	Lines     int  `json:"lines,omitempty"`     // replay: number of history lines that follow
+	Lines     int  `json:"lines,omitempty"`     // replay: number of history lines that follow; resync: wanted
+	Total     int  `json:"total,omitempty"`     // replay: rows of history in all
 	Bytes     int  `json:"bytes,omitempty"`     // replay: bytes that follow; paste: bytes that follow
 	Truncated bool `json:"truncated,omitempty"` // replay: older lines exist than were sent
 
@@ -83,6 +92,7 @@ type Frame struct {
 	CursorRow    *int         `json:"cursorRow,omitempty"`    // restore: 0-based, absent when unknown
 	CursorColumn *int         `json:"cursorColumn,omitempty"` // restore: 0-based, absent when unknown
 	Modes        *ScreenModes `json:"modes,omitempty"`        // restore
+	At           *time.Time   `json:"at,omitempty"`           // restore, ended: when the ended session last looked so
 
 	Attached int `json:"attached,omitempty"` // viewers
 	Watching int `json:"watching,omitempty"` // viewers

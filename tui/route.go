@@ -34,6 +34,9 @@ func (a *App) typed(k tea.KeyMsg) tea.Cmd {
 	if a.tasks.reading {
 		return a.readingKey(k)
 	}
+	if a.history.reading {
+		return a.historyKey(k)
+	}
 	if k.String() == a.prefix.String() {
 		return a.prefixed(left)
 	}
@@ -50,11 +53,11 @@ func (a *App) prefixed(left time.Time) tea.Cmd {
 		a.leave()
 		a.leftAt = a.now()
 	case !left.IsZero() && a.now().Sub(left) < prefixTwice && a.shown != nil:
-		cmd := a.command(keys.Enter)
-		if a.focused {
-			a.shown.Input(a.prefix.Bytes())
+		if reason := keys.Reason(keys.Enter, a.situation()); reason != "" {
+			return a.say(reason, false)
 		}
-		return cmd
+		a.dirty = true
+		return a.enter(a.prefix.Bytes())
 	}
 	return nil
 }
@@ -76,7 +79,7 @@ func (a *App) command(action keys.Action) tea.Cmd {
 	}
 	switch action {
 	case keys.Enter:
-		return a.enter()
+		return a.enter(nil)
 	case keys.Create:
 		a.overlay.Open(dialog.NewNewSession(a.keys, a.defaults(s)))
 	case keys.Run:
@@ -105,10 +108,24 @@ func (a *App) command(action keys.Action) tea.Cmd {
 		page := dialog.NewDetails(a.keys, s)
 		a.overlay.Open(page)
 		return a.events(page)
+	case keys.ShowLog:
+		a.readBack()
+		return a.errands()
+	case keys.PageUp:
+		if v := a.readBack(); v != nil {
+			v.Scroll(-a.layout.pane.H + 2)
+		}
+		return a.errands()
+	case keys.PanLeft:
+		return a.pan(-1, 0)
+	case keys.PanRight:
+		return a.pan(1, 0)
+	case keys.PanUp:
+		return a.pan(0, -1)
+	case keys.PanDown:
+		return a.pan(0, 1)
 	case keys.Zoom:
-		a.zoomed = !a.zoomed
-		a.arrange()
-		a.resizePanes()
+		return a.zoom()
 	case keys.Help:
 		a.overlay.Open(dialog.NewHelp(a.keys, a.version))
 	case keys.Redraw:
@@ -220,12 +237,15 @@ func (a *App) mouse(m tea.MouseMsg) tea.Cmd {
 		a.tasks.viewer.Scroll(wheelRows)
 	case a.tasks.viewer != nil && a.layout.pane.Contains(m.X, m.Y) && m.Button == tea.MouseButtonWheelUp:
 		a.tasks.viewer.Scroll(-wheelRows)
+	case a.shown != nil && (a.layout.pane.Contains(m.X, m.Y) || a.drag.down || a.view() != nil && m.Action != tea.MouseActionPress):
+		return a.paneMouse(m)
 	case m.Button != tea.MouseButtonLeft || m.Action != tea.MouseActionPress:
 		return nil
 	case inList:
 		if id, ok := a.list.At(m.Y - a.layout.list.Y); ok {
 			a.leave()
 			a.stopReading()
+			a.stopReadingBack()
 			a.list.Select(id)
 			a.dirty = true
 			return a.show()
@@ -240,6 +260,7 @@ func (a *App) mouse(m tea.MouseMsg) tea.Cmd {
 func (a *App) pick(delta int) tea.Cmd {
 	a.leave()
 	a.stopReading()
+	a.stopReadingBack()
 	a.dirty = true
 	return a.move(delta)
 }

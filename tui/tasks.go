@@ -90,7 +90,7 @@ func (a *App) showTask(t sessions.Task) tea.Cmd {
 	}
 	cmd := a.hide()
 	v := logview.New(logview.Config{
-		ID: t.ID, Source: a.backend.OpenLog(t.ID), Keys: a.keys, Copy: a.display.Copy,
+		ID: t.ID, Source: a.backend.OpenLog(t.ID), Keys: a.keys, Copy: a.pump.copied,
 		Changed: a.pump.paneChanged,
 	}, a.layout.pane.W, a.layout.pane.H)
 	v.SetVisible(true)

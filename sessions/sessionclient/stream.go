@@ -99,6 +99,11 @@ func (s *Stream) Release() { s.queue.own(false) }
 // Resync asks for a fresh restore.
 func (s *Stream) Resync() { s.queue.control(sessions.Frame{Type: sessions.FrameResync}) }
 
+// Replay asks for a fresh restore with up to lines of the history above it.
+func (s *Stream) Replay(lines int) {
+	s.queue.control(sessions.Frame{Type: sessions.FrameResync, Lines: lines})
+}
+
 // Wake makes a waiting reconnect start at once, and a connection prove that it is alive.
 func (s *Stream) Wake() { signal(s.wake) }
 

@@ -47,6 +47,7 @@ type Options struct {
 	Replay    int    // lines of history to print first
 	Client    string // sessions.StreamOptions.Client
 	ReadOnly  bool
+	Alternate bool         // on the alternate screen, for a while only
 	StatePath string       // as terminal.Config.StatePath
 	Prefix    terminal.Key // detaches; pressed twice it goes to the program. The zero Key is terminal.DefaultPrefix
 	Clipboard Clipboard    // what happens to what the program copies; the zero value is ClipboardOff
@@ -92,7 +93,7 @@ func Run(ctx context.Context, in, out *os.File, attach Attach, o Options) (Outco
 		o.Prefix = terminal.DefaultPrefix
 	}
 	term, err := terminal.Open(terminal.Config{
-		In: in, Out: out, Env: o.Env, StatePath: o.StatePath, Prefix: o.Prefix, Log: o.Log, Bare: true,
+		In: in, Out: out, Env: o.Env, StatePath: o.StatePath, Prefix: o.Prefix, Log: o.Log, Bare: true, Alternate: o.Alternate,
 	})
 	if err != nil {
 		return Outcome{}, err
@@ -104,6 +105,7 @@ func Run(ctx context.Context, in, out *os.File, attach Attach, o Options) (Outco
 		term: term, view: newView(term, viewOptions{term.Profile(), o.Prefix, o.Clipboard}, cols, rows), prefix: o.Prefix, readOnly: o.ReadOnly,
 		pieces: make(chan []byte), handled: make(chan struct{}), over: make(chan struct{}),
 	}
+	r.view.scrolled = o.Alternate
 	r.stream = attach(sessions.StreamOptions{
 		Cols: cols, Rows: rows, Replay: o.Replay, Mode: sessions.ModeRaw, ReadOnly: o.ReadOnly, Client: o.Client,
 	}, r.view)

@@ -27,10 +27,11 @@ type view struct {
 
 	// writing is held while the terminal is written to, and guards what only writers use.
 	writing  sync.Mutex
-	scrolled bool  // what the terminal showed before has been scrolled away
-	replayed bool  // the history has been printed; every reconnect brings it once more
-	history  int   // bytes of history that are still to come
-	skip     bool  // the history that comes
+	scrolled bool // what the terminal showed before has been scrolled away
+	replayed bool // the history has been printed; every reconnect brings it once more
+	history  int  // bytes of history that are still to come
+	skip     bool // the history that comes
+	colors   colors
 	crop     *crop // not nil while the window is drawn in part
 
 	// mu guards the rest and is held for moments only.
@@ -39,6 +40,7 @@ type view struct {
 	terminal size
 	window   size // of the session; zero while unknown
 	owner    bool // the window's size follows the terminal
+	widths   *vt.Widths
 	link     sessions.Link
 	notice   string // what a live stream has to say, until it was shown
 	noticed  bool   // a notice is on the screen
@@ -54,7 +56,7 @@ func newView(out io.Writer, o viewOptions, cols, rows int) *view {
 	return &view{
 		out: out, viewOptions: o,
 		ended: make(chan Outcome, 1), resync: make(chan struct{}, 1), relink: make(chan struct{}, 1),
-		terminal: size{cols, rows}, link: sessions.Link{State: sessions.LinkConnecting},
+		terminal: size{cols, rows}, colors: colors{profile: o.profile}, link: sessions.Link{State: sessions.LinkConnecting},
 	}
 }
 
@@ -68,6 +70,9 @@ func (v *view) StreamFrame(f sessions.Frame) {
 	switch f.Type {
 	case sessions.FrameAttached:
 		v.setWindow(f)
+		v.mu.Lock()
+		v.widths = vt.WidthsOf(f.Widths)
+		v.mu.Unlock()
 	case sessions.FrameReplay:
 		v.writing.Lock()
 		defer v.writing.Unlock()
@@ -104,7 +109,7 @@ func (v *view) StreamBytes(b []byte) {
 	defer v.writing.Unlock()
 	if n := min(v.history, len(b)); n > 0 {
 		if !v.skip {
-			v.write(b[:n])
+			v.write(v.colors.feed(b[:n]))
 		}
 		v.history -= n
 		b = b[n:]
@@ -114,7 +119,7 @@ func (v *view) StreamBytes(b []byte) {
 	case v.crop != nil:
 		v.write(v.crop.feed(b))
 	default:
-		v.write(b)
+		v.write(v.colors.feed(b))
 	}
 }
 
@@ -182,11 +187,12 @@ func (v *view) restore() {
 	v.scrollAway()
 	v.history = 0
 	v.mu.Lock()
-	term, window := v.terminal, v.window
+	term, window, widths := v.terminal, v.window, v.widths
 	v.mu.Unlock()
 	v.write([]byte(reset))
+	v.colors.held = nil
 	if v.crop = nil; window != (size{}) && window != term {
-		v.crop = newCrop(v.profile, term, window)
+		v.crop = newCrop(v.profile, term, window, widths)
 	}
 }
 

@@ -139,6 +139,19 @@ func EndLine(s sessions.Session) string {
 	return ""
 }
 
+// AsOf says when a picture of the past was true, "" when that is not known.
+func AsOf(at, now time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	at = at.In(now.Location())
+	layout := time.TimeOnly
+	if at.YearDay() != now.YearDay() || at.Year() != now.Year() {
+		layout = time.DateTime
+	}
+	return " as of " + at.Format(layout) + " "
+}
+
 func endOf(s sessions.Session) string {
 	switch {
 	case s.Signal != nil:

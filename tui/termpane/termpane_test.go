@@ -1,6 +1,7 @@
 package termpane_test
 
 import (
+	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -46,6 +47,7 @@ func (s *stream) Resize(int, int)     { s.call("resize") }
 func (s *stream) Own()                { s.call("own") }
 func (s *stream) Release()            { s.call("release") }
 func (s *stream) Resync()             { s.call("resync") }
+func (s *stream) Replay(n int)        { s.call(fmt.Sprintf("replay %d", n)) }
 func (s *stream) Wake()               { s.call("wake") }
 func (s *stream) Close()              { s.call("close") }
 

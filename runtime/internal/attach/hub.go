@@ -19,6 +19,7 @@ import (
 	"corral/runtime/internal/journal"
 	"corral/runtime/internal/tmux"
 	"corral/sessions"
+	"corral/vt"
 )
 
 // Tmux is what the viewers need of the private tmux server; *tmux.Server satisfies it.
@@ -42,7 +43,10 @@ type Config struct {
 	Dir string
 	// Recorder is told what is typed and shown; may be nil.
 	Recorder Recorder
-	Log      *slog.Logger
+	// Widths returns how wide tmux shows characters, and the same as text for viewers that take something else for
+	// granted. May be nil.
+	Widths func(ctx context.Context) (w *vt.Widths, text string)
+	Log    *slog.Logger
 }
 
 // Recorder keeps what happens to terminals.
@@ -51,6 +55,9 @@ type Recorder interface {
 	Input(id string, p []byte)
 	// Resized is told the size of a terminal when it has changed.
 	Resized(id string, cols, rows int)
+	// ModifiedKeys reports whether the program of the terminal id has asked for keys with modifiers, false when that is not
+	// known.
+	ModifiedKeys(ctx context.Context, id string) bool
 	// Pending returns what was typed into the terminal id and may not be echoed yet, with all that was printed so far
 	// looked at; its sequence is 0 when that is not known.
 	Pending(ctx context.Context, id string) journal.Typed
@@ -61,6 +68,7 @@ type unrecorded struct{}
 
 func (unrecorded) Input(string, []byte)                          {}
 func (unrecorded) Resized(string, int, int)                      {}
+func (unrecorded) ModifiedKeys(context.Context, string) bool     { return false }
 func (unrecorded) Pending(context.Context, string) journal.Typed { return journal.Typed{} }
 
 // Hub owns all viewers of a node.
@@ -83,6 +91,9 @@ func New(cfg Config) *Hub {
 	}
 	if cfg.Recorder == nil {
 		cfg.Recorder = unrecorded{}
+	}
+	if cfg.Widths == nil {
+		cfg.Widths = func(context.Context) (*vt.Widths, string) { return vt.DefaultWidths(), "" }
 	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)

@@ -47,6 +47,7 @@ type keyboard struct {
 	bracketed func() bool                                  // whether the program wants pastes between markers
 	buffer    func(ctx context.Context, text []byte) error // pastes a big text through tmux
 	typed     func(p []byte)                               // is told what is about to be typed
+	modified  func(ctx context.Context) bool               // whether the program asked for keys with modifiers
 	refused   func(*sessions.Error)                        // tells the viewer what was not done
 	log       *slog.Logger
 	clients   chan *client
@@ -57,11 +58,12 @@ type keyboard struct {
 
 func newKeyboard(log *slog.Logger) *keyboard {
 	return &keyboard{
-		log:     log,
-		typed:   func([]byte) {},
-		clients: make(chan *client),
-		answers: make(chan []byte, 16),
-		inputs:  make(chan input, 1),
+		log:      log,
+		typed:    func([]byte) {},
+		modified: func(context.Context) bool { return false },
+		clients:  make(chan *client),
+		answers:  make(chan []byte, 16),
+		inputs:   make(chan input, 1),
 	}
 }
 
@@ -164,7 +166,7 @@ func (k *keyboard) keys(ctx context.Context, c *client, p []byte) (rest []byte) 
 		token := p[:pieceLen(kind, n, p)]
 		p = p[len(token):]
 		if !isReply(kind, token) {
-			piece = k.gather(ctx, c, piece, token)
+			piece = k.gather(ctx, c, piece, k.known(ctx, token))
 		}
 	}
 	k.paced(ctx, c, piece)

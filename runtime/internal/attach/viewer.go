@@ -96,6 +96,7 @@ func (v *viewer) enter(t *terminal, log *slog.Logger) {
 	v.keyboard.bracketed = v.stream.bracketedPaste
 	v.keyboard.refused = v.refuse
 	v.keyboard.typed = func(p []byte) { v.hub.cfg.Recorder.Input(t.id, p) }
+	v.keyboard.modified = func(ctx context.Context) bool { return v.hub.cfg.Recorder.ModifiedKeys(ctx, t.id) }
 	v.keyboard.buffer = func(ctx context.Context, text []byte) error { return v.hub.pasteBuffer(ctx, t, text) }
 	v.stream.reply = v.keyboard.answer
 }

@@ -60,8 +60,8 @@ func (a *API) stream(w http.ResponseWriter, r *http.Request) {
 		a.cfg.Log.Debug("stream not opened", "error", err) // the answer has been sent
 		return
 	}
-	a.streams.Add(1)
-	defer a.streams.Done()
+	a.serving.Add(1)
+	defer a.serving.Done()
 	conn.SetReadLimit(sessions.MaxUp)
 	// The connection is hijacked: its context is not the request's, whose cancelling would cut it without a close.
 	io, cut := context.WithCancel(context.WithoutCancel(r.Context()))
@@ -69,7 +69,7 @@ func (a *API) stream(w http.ResponseWriter, r *http.Request) {
 	s := &stream{
 		id: id(r), query: a.streamQuery(r.URL.Query()),
 		viewer: conn, io: io, stop: a.stop, stallTimeout: a.stallTimeout, stalled: make(chan struct{}),
-		board: a.cfg.Board, dial: a.cfg.DialStream,
+		board: a.cfg.Board, dial: a.cfg.DialStream, screen: a.cfg.Service.Screen,
 		log: a.cfg.Log.With("session", id(r)),
 	}
 	e := s.run()
@@ -110,9 +110,10 @@ type stream struct {
 	stalled      chan struct{} // closed when the viewer has read nothing for so long
 	stall        sync.Once
 
-	board *service.Board
-	dial  func(ctx context.Context, id, rawQuery string) (*websocket.Conn, error)
-	log   *slog.Logger
+	board  *service.Board
+	dial   func(ctx context.Context, id, rawQuery string) (*websocket.Conn, error)
+	screen func(ctx context.Context, id sessions.ID) (sessions.Screen, error)
+	log    *slog.Logger
 
 	sub   *service.Subscription
 	pumps *pumps           // nil until the runtime's stream is open
@@ -147,7 +148,7 @@ func (s *stream) run() end {
 			return *e
 		}
 		if now.State.Ended() {
-			if err := s.send(s.attached(sessions.Frame{Type: sessions.FrameAttached})); err != nil {
+			if err := s.last(); err != nil {
 				return viewerGone
 			}
 			return s.ended(now)
@@ -300,7 +301,7 @@ func (s *stream) tell() error {
 
 func (s *stream) ended(now sessions.Session) end {
 	err := s.send(sessions.Frame{
-		Type: sessions.FrameEnded, State: now.State, Reason: now.StateReason, ExitCode: now.ExitCode,
+		Type: sessions.FrameEnded, State: now.State, Reason: now.StateReason, ExitCode: now.ExitCode, At: &now.UpdatedAt,
 	})
 	if err != nil {
 		return viewerGone

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"corral/e2e/rounds"
+	"corral/runtime/rtapi"
 	"corral/sessions"
 	"corral/sessions/internal/servicetest"
 )
@@ -167,6 +168,21 @@ func TestStreamOfALostSession(t *testing.T) {
 	other.mu.Unlock()
 	if d := cmp.Diff([]string{"link connecting", "attached", "ended", "link ended"}, order); d != "" {
 		t.Errorf("order (-want +got):\n%s", d)
+	}
+
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	r.Runtime.SetRecorded(string(made.ID), rtapi.Screen{Cols: 30, Rows: 5, ANSI: "one\n\x1b[1mtwo\x1b[m", Text: "one\ntwo", CursorRow: 1, At: at})
+	last := r.attach(made.ID, pane)
+	last.waitEnded()
+	last.waitFrame(func(f sessions.Frame) bool {
+		return f.Type == sessions.FrameRestore && f.ScreenText == "one\r\n\x1b[1mtwo\x1b[m" && f.At != nil && f.At.Equal(at) && *f.CursorRow == 1
+	})
+	raw := r.attach(made.ID, sessions.StreamOptions{Mode: sessions.ModeRaw})
+	raw.waitEnded()
+	raw.mu.Lock()
+	defer raw.mu.Unlock()
+	if slices.Contains(raw.order, "restore") {
+		t.Errorf("a raw viewer got a picture: %v", raw.order)
 	}
 }
 
