@@ -164,6 +164,7 @@ const (
 type Change struct {
 	Type     ChangeType      `json:"type"`
 	Sessions []Session       `json:"sessions,omitempty"` // snapshot
+	Partial  bool            `json:"partial,omitempty"`  // snapshot: the rows are not read yet, other sessions may exist; a whole one follows
 	Session  *Session        `json:"session,omitempty"`  // session
 	ID       ID              `json:"id,omitempty"`       // removed, taskRemoved
 	Tasks    []Task          `json:"tasks,omitempty"`    // snapshot, tasks

@@ -33,6 +33,13 @@ func (a *App) watched(m watchedMsg) tea.Cmd {
 					revived = append(revived, s.ID)
 				}
 			}
+			if c.Partial { // of a server that has just started: what it does not know yet is as it was
+				for id, s := range a.sessions {
+					if _, told := fresh[id]; !told {
+						fresh[id] = s
+					}
+				}
+			}
 			a.sessions, a.nodes, a.database = fresh, c.Nodes, c.Database
 		case sessions.ChangeSession:
 			if c.Session == nil {
