@@ -208,6 +208,25 @@ func TestHistoryThatComesLateLetsTheWheelTurn(t *testing.T) {
 	r.shows("line 13", "line 14", "line 15", "line 16")
 }
 
+func TestOlderLinesAreAskedForWhenTheFirstHaveCome(t *testing.T) {
+	t.Parallel()
+	r := open(t, 50, 5, scrollback.Snapshot{Screen: screen(30, 4, "$ ")})
+	r.Ask(10)
+	r.press("/", "l", "i", "n", "e", " ", "3", "enter", "g")
+	r.errands()
+	if fmt.Sprint(r.wants) != "[10]" {
+		t.Fatalf("asked for %v at once", r.wants)
+	}
+	r.Set(scrollback.Snapshot{History: numbered(11, 20), Truncated: true, Screen: screen(30, 4, "$ ")})
+	r.errands()
+	if fmt.Sprint(r.wants) != fmt.Sprint([]int{10, scrollback.Deepest}) || !r.Waiting() {
+		t.Fatalf("asked for %v", r.wants)
+	}
+	r.Set(scrollback.Snapshot{History: numbered(1, 20), Screen: screen(30, 4, "$ ")})
+	r.errands()
+	r.says(`"line 3" 1 of 1`)
+}
+
 func TestSearch(t *testing.T) {
 	t.Parallel()
 	r := open(t, 60, 5, scrollback.Snapshot{History: numbered(1, 300), Screen: screen(60, 4, "line 301\r\n$ ")})
