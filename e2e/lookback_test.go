@@ -37,11 +37,11 @@ func TestLookBack(t *testing.T) {
 		d.WaitFor(" end ", "asks>")
 
 		// What is printed meanwhile is counted and moves nothing.
-		d.Type("k")
+		d.Type("\x1b[5~")
 		d.WaitGone("asks>")
 		before := d.Screen()
 		c.OK("send", string(s.ID), "once more", "--enter")
-		d.WaitFor("1 new line below")
+		d.WaitFor("2 new lines below") // what the terminal echoes, and what cat says
 		if was, now := inPane(before, 10), inPane(d.Screen(), 10); was != now {
 			t.Errorf("the view moved: %q, now %q", was, now)
 		}
