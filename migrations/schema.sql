@@ -1,5 +1,20 @@
 -- Made by: go test ./migrations -run Schema -update
 
+CREATE FUNCTION public.restore_rows(target regclass, elements jsonb) RETURNS void
+    LANGUAGE plpgsql
+    AS $_$
+DECLARE
+    names text;
+BEGIN
+    SELECT string_agg(quote_ident(key), ', ') INTO names FROM jsonb_object_keys(elements -> 0) AS key;
+    IF names IS NULL THEN
+        RAISE not_null_violation USING MESSAGE = 'a row has no columns';
+    END IF;
+    EXECUTE format('INSERT INTO %s (%s) SELECT %s FROM jsonb_populate_recordset(NULL::%s, $1)', target, names, names, target)
+        USING elements;
+END
+$_$;
+
 CREATE FUNCTION public.sessions_notify() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -13,8 +28,10 @@ CREATE FUNCTION public.terminal_events_number() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
 BEGIN
-    PERFORM pg_advisory_xact_lock(hashtextextended('corral.terminal_events', 0));
-    NEW.id := nextval('terminal_events_id_seq');
+    IF NEW.id IS NULL THEN
+        PERFORM pg_advisory_xact_lock(hashtextextended('corral.terminal_events', 0));
+        NEW.id := nextval('terminal_events_id_seq');
+    END IF;
     RETURN NEW;
 END
 $$;
@@ -56,6 +73,8 @@ CREATE TABLE public.sessions (
     updated_at timestamp with time zone NOT NULL,
     last_activity_at timestamp with time zone NOT NULL,
     version bigint NOT NULL,
+    state_since timestamp with time zone NOT NULL,
+    state_evidence text DEFAULT ''::text NOT NULL,
     CONSTRAINT sessions_cwd CHECK (((cwd ~~ '/%'::text) AND (octet_length(cwd) <= 4095))),
     CONSTRAINT sessions_deadline CHECK (((deadline IS NULL) OR (state = ANY (ARRAY['STARTING'::text, 'STOPPING'::text])))),
     CONSTRAINT sessions_ended CHECK (((ended_at IS NOT NULL) = (state = ANY (ARRAY['STOPPED'::text, 'FAILED'::text, 'RECOVERABLE'::text])))),

@@ -39,10 +39,12 @@ type Session struct {
 	ConversationID string    `json:"conversationId"`
 	State          State     `json:"state"`
 	StateReason    string    `json:"stateReason"`
-	ExitCode       *int      `json:"exitCode"` // of the last ended run; 128+n after death by signal n
-	Signal         *int      `json:"signal"`   // the number of the signal that ended the last run
-	Attached       int       `json:"attached"` // viewers that hold or held the keyboard
-	Watching       int       `json:"watching"` // viewers that only look
+	StateSince     time.Time `json:"stateSince"`    // when it came into its state; a rename does not move it
+	StateEvidence  string    `json:"stateEvidence"` // what was seen that led there, "" when somebody asked for it
+	ExitCode       *int      `json:"exitCode"`      // of the last ended run; 128+n after death by signal n
+	Signal         *int      `json:"signal"`        // the number of the signal that ended the last run
+	Attached       int       `json:"attached"`      // viewers that hold or held the keyboard
+	Watching       int       `json:"watching"`      // viewers that only look
 	Node           string    `json:"node"`
 	CreatedAt      time.Time `json:"createdAt"`
 	UpdatedAt      time.Time `json:"updatedAt"`

@@ -87,6 +87,7 @@ type App struct {
 	dirty     bool           // anything may look different
 	paneDirty bool           // only the pane's content does
 	mark      string         // what the header in chrome says about the stream
+	past      time.Time      // of when the picture is that the header speaks of; zero for the present
 
 	modes            vt.Modes // as the display was told
 	counting         bool     // a countdownMsg is on its way

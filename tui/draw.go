@@ -100,7 +100,7 @@ func (a *App) paneOptions() termpane.DrawOptions {
 	case st.Link.State == sessions.LinkEnded:
 		o.Dim, o.Note, o.Alarm = true, endedLink(st.Link), true
 	case !st.Open || st.Link.State == sessions.LinkConnecting && !st.Restored:
-		o.Note = "connecting..."
+		o.Note = status.StreamLine(sessions.Link{State: sessions.LinkConnecting}, st.Dropped, a.now())
 	case st.Link.State == sessions.LinkReconnecting:
 		o.Dim, o.Alarm = true, true
 		o.Note = status.StreamLine(st.Link, st.Dropped, a.now())
@@ -190,6 +190,9 @@ func (a *App) banner() string {
 				return fmt.Sprintf("%s is offline: %s", sessions.CleanLine(n.Name, 60), why)
 			}
 			return fmt.Sprintf("%s is offline; states are as last known", sessions.CleanLine(n.Name, 60))
+		}
+		if n.Warning != "" {
+			return sessions.CleanLine(n.Warning, 120)
 		}
 	}
 	return ""

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"strings"
+	"time"
 
 	"github.com/charmbracelet/x/ansi"
 
@@ -30,6 +31,12 @@ func (a *App) drawHeader(c *canvas.Canvas) {
 	state := " " + badge.Mark + " " + badge.Word + " "
 	right := a.headerMark()
 	a.mark = right
+	if a.past = (time.Time{}); a.shown != nil {
+		a.past = a.shown.Status().At
+	}
+	if s.State.Ended() {
+		right = status.AsOf(a.past, a.now()) + right
+	}
 	room := r.W - ansi.StringWidth(right)
 	title := sessions.CleanTitle(s.Title)
 	if title == "" {

@@ -53,11 +53,11 @@ func (a *App) prefixed(left time.Time) tea.Cmd {
 		a.leave()
 		a.leftAt = a.now()
 	case !left.IsZero() && a.now().Sub(left) < prefixTwice && a.shown != nil:
-		cmd := a.command(keys.Enter)
-		if a.focused {
-			a.shown.Input(a.prefix.Bytes())
+		if reason := keys.Reason(keys.Enter, a.situation()); reason != "" {
+			return a.say(reason, false)
 		}
-		return cmd
+		a.dirty = true
+		return a.enter(a.prefix.Bytes())
 	}
 	return nil
 }
@@ -79,7 +79,7 @@ func (a *App) command(action keys.Action) tea.Cmd {
 	}
 	switch action {
 	case keys.Enter:
-		return a.enter()
+		return a.enter(nil)
 	case keys.Create:
 		a.overlay.Open(dialog.NewNewSession(a.keys, a.defaults(s)))
 	case keys.Run:

@@ -98,7 +98,7 @@ func (a *App) paneChanged(id sessions.ID) tea.Cmd {
 	}
 	a.paneDirty = true
 	cmd := a.catchUp()
-	a.dirty = a.dirty || a.headerMark() != a.mark
+	a.dirty = a.dirty || a.headerMark() != a.mark || !a.shown.Status().At.Equal(a.past)
 	if a.focused {
 		if st := a.shown.Status(); st.Ended || st.Link.State == sessions.LinkEnded {
 			a.leave()
@@ -109,8 +109,8 @@ func (a *App) paneChanged(id sessions.ID) tea.Cmd {
 	return tea.Batch(cmd, a.countdown())
 }
 
-// enter gives the keyboard to the shown pane.
-func (a *App) enter() tea.Cmd {
+// enter gives the keyboard to the shown pane, whose program gets the given bytes before all that is typed.
+func (a *App) enter(first []byte) tea.Cmd {
 	p := a.shown
 	if p == nil || a.focused {
 		return nil
@@ -119,10 +119,13 @@ func (a *App) enter() tea.Cmd {
 	a.showLive()
 	a.resizePanes() // before the keyboard: whoever takes it may own the size
 	p.Focus()
+	if len(first) > 0 {
+		p.Input(first) // before Divert, which passes on what was typed behind the key that led here
+	}
 	a.focused = true
 	a.list.SetFocus(false)
+	a.follow(p.Frame().Modes) // before Divert too: they say whether the program gets the mouse and the focus
 	a.display.Divert(p, a.layout.pane)
-	a.follow(p.Frame().Modes)
 	a.dirty = true
 	return cmd
 }

@@ -9,7 +9,6 @@ import (
 	"syscall"
 
 	"corral/cmd/internal/clipboard"
-	"corral/cmd/internal/config"
 	"corral/cmd/internal/paths"
 	"corral/sessions"
 	"corral/sessions/sessionclient"
@@ -140,7 +139,7 @@ func (p *program) zoom(ctx context.Context, c *corral, client *sessionclient.Cli
 		return client.Attach(id, o, h)
 	}, rawattach.Options{
 		Env: c.terminalEnv(), Client: c.viewer("zoom"), StatePath: c.paths.Terminals(), Prefix: prefix, Log: log,
-		Alternate: true, Clipboard: c.config.Clipboard != config.ClipboardOff,
+		Alternate: true, Clipboard: rawattach.Clipboard(c.config.Clipboard),
 	})
 	if err == nil && out.How == rawattach.Cut && ctx.Err() == nil {
 		err = out.Err

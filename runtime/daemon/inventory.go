@@ -47,6 +47,7 @@ type inventory struct {
 	ready   chan struct{}                 // closed once known is Complete, replaced when it is not any more; guarded by mu
 	viewers map[string]viewers            // guarded by mu
 	tasks   map[string]rtapi.Task         // nil until they are known; guarded by mu
+	warning string                        // what keeps the recorder from recording; guarded by mu
 	subs    map[chan rtapi.Event]struct{} // guarded by mu
 	ended   bool                          // nothing is reported any more; guarded by mu
 }
@@ -291,6 +292,7 @@ func (inv *inventory) Subscribe(ctx context.Context) (<-chan rtapi.Event, func()
 	if inv.tasks != nil {
 		sub <- inv.tasksEventLocked()
 	}
+	sub <- rtapi.Event{Type: rtapi.EventRecording, Warning: inv.warning}
 	inv.subs[sub] = struct{}{}
 	return sub, func() {
 		inv.mu.Lock()

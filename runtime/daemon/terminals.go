@@ -141,6 +141,7 @@ func (t *terminals) undo(ctx context.Context, id string) {
 // respawn starts a fresh process in a dead pane. tmux keeps the history but clears the screen, so what the screen
 // shows is printed again by the launch.
 func (t *terminals) respawn(ctx context.Context, req rtapi.LaunchRequest, pane tmux.Pane, server rtapi.Incarnation) (rtapi.Terminal, error) {
+	req.Cols, req.Rows = pane.Cols, pane.Rows // it keeps its size
 	screen, err := t.lastScreen(ctx, pane, server)
 	if err != nil {
 		return rtapi.Terminal{}, err
@@ -253,6 +254,7 @@ func (t *terminals) repipe(ctx context.Context, held []string) error {
 		if _, err := t.tmux.RunOn(ctx, l.Server, t.pipe(p.ID)); err != nil && !errors.As(err, &refused) {
 			return fmt.Errorf("pipe the terminals to the recorder: %w", err)
 		} // refused: it has just ended
+		t.journals.wish(id) // what was missed shows in it
 	}
 	return nil
 }

@@ -83,7 +83,8 @@ const (
 	EventTasks     EventType = "tasks"   // all tasks; the second event of a stream, once they are known
 	EventTask      EventType = "task"    // a task is new or has changed
 	EventTaskGone  EventType = "taskRemoved"
-	EventAlive     EventType = "alive" // nothing happened for 5 s
+	EventRecording EventType = "recording" // what keeps the recorder from recording has changed
+	EventAlive     EventType = "alive"     // nothing happened for 5 s
 )
 
 // Event is one line of GET /v1/events (newline-delimited JSON).
@@ -95,6 +96,7 @@ type Event struct {
 	ID        string     `json:"id,omitempty"`        // viewers, taskRemoved
 	Attached  int        `json:"attached"`            // viewers
 	Watching  int        `json:"watching"`            // viewers
+	Warning   string     `json:"warning,omitempty"`   // recording: as Journal's
 }
 
 // LaunchRequest is the body of POST /v1/terminals (create) and POST /v1/terminals/{id}/respawn (a fresh process in the
@@ -129,16 +131,19 @@ type InputRequest struct {
 	Enter bool     `json:"enter,omitempty"`
 }
 
-// Screen is the answer of GET /v1/terminals/{id}/screen, from capture-pane.
+// Screen is the answer of GET /v1/terminals/{id}/screen: from capture-pane, or, of a terminal that is gone, rebuilt from
+// its journal.
 type Screen struct {
-	Cols         int    `json:"cols"`
-	Rows         int    `json:"rows"`
-	Text         string `json:"text"`
-	ANSI         string `json:"ansi"`
-	CursorRow    int    `json:"cursorRow"`
-	CursorColumn int    `json:"cursorColumn"`
-	Alternate    bool   `json:"alternate"`
-	Title        string `json:"title"`
+	Cols         int       `json:"cols"`
+	Rows         int       `json:"rows"`
+	Text         string    `json:"text"`
+	ANSI         string    `json:"ansi"`
+	CursorRow    int       `json:"cursorRow"`
+	CursorColumn int       `json:"cursorColumn"`
+	Alternate    bool      `json:"alternate"`
+	Modes        []string  `json:"modes,omitempty"` // as a snapshot in the journal names them
+	Title        string    `json:"title"`
+	At           time.Time `json:"at,omitzero"` // when it last looked so; zero while the program lives
 }
 
 // History is the answer of GET /v1/terminals/{id}/history?lines=N&before=M&ansi=true: the N rows that have left the
@@ -193,8 +198,12 @@ func (e *Error) Error() string {
 // The viewer's stream GET /v1/terminals/{id}/stream has the query and the frames of the sessions API's stream, save that
 // the runtime knows no state: its attached frame carries none, and instead of ended it sends an exited frame and closes
 // with 1000 when the program has ended. FrameExited names the frame that
-// only the runtime sends.
-const FrameExited = "exited"
+// only the runtime sends, FrameDraining one that only the server does, while it waits for its viewer: the viewer reads,
+// however slowly, and must not be given up.
+const (
+	FrameExited   = "exited"
+	FrameDraining = "draining"
+)
 
 // ExitedFrame is that frame.
 type ExitedFrame struct {

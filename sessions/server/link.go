@@ -102,6 +102,8 @@ func (l *link) event(e rtapi.Event) {
 		}
 	case rtapi.EventTaskGone:
 		l.board.DropTask(sessions.ID(e.ID))
+	case rtapi.EventRecording:
+		l.board.SetNodeWarning(sessions.CleanLine(e.Warning, 300))
 	case rtapi.EventAlive:
 	}
 }

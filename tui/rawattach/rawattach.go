@@ -48,9 +48,9 @@ type Options struct {
 	Client    string // sessions.StreamOptions.Client
 	ReadOnly  bool
 	Alternate bool         // on the alternate screen, for a while only
-	Clipboard bool         // the program may fill the user's clipboard
 	StatePath string       // as terminal.Config.StatePath
 	Prefix    terminal.Key // detaches; pressed twice it goes to the program. The zero Key is terminal.DefaultPrefix
+	Clipboard Clipboard    // what happens to what the program copies; the zero value is ClipboardOff
 	Log       *slog.Logger
 }
 
@@ -73,6 +73,16 @@ type Outcome struct {
 	Err      error
 }
 
+// Clipboard says what happens to what a program copies to the clipboard.
+type Clipboard string
+
+// The ways to treat it, as the configuration names them.
+const (
+	ClipboardOff    Clipboard = "off"
+	ClipboardNotify Clipboard = "notify" // a line says that it was tried
+	ClipboardOn     Clipboard = "on"     // the terminal gets it
+)
+
 // doublePress is how long the second press of the prefix may take.
 const doublePress = 400 * time.Millisecond
 
@@ -92,10 +102,10 @@ func Run(ctx context.Context, in, out *os.File, attach Attach, o Options) (Outco
 
 	cols, rows := term.Size()
 	r := &run{
-		term: term, view: newView(term, term.Profile(), cols, rows, o.Prefix), prefix: o.Prefix, readOnly: o.ReadOnly,
+		term: term, view: newView(term, viewOptions{term.Profile(), o.Prefix, o.Clipboard}, cols, rows), prefix: o.Prefix, readOnly: o.ReadOnly,
 		pieces: make(chan []byte), handled: make(chan struct{}), over: make(chan struct{}),
 	}
-	r.view.scrolled, r.view.clipboard = o.Alternate, o.Clipboard
+	r.view.scrolled = o.Alternate
 	r.stream = attach(sessions.StreamOptions{
 		Cols: cols, Rows: rows, Replay: o.Replay, Mode: sessions.ModeRaw, ReadOnly: o.ReadOnly, Client: o.Client,
 	}, r.view)
@@ -138,17 +148,17 @@ type run struct {
 	over    chan struct{}
 }
 
-// Input and Paste make run the terminal's sink. What is dropped the stream counts, and the view shows.
+// Input and Paste make run the terminal's sink. What is dropped the view counts and shows.
 func (r *run) Input(p []byte) {
-	if !r.readOnly {
-		r.stream.Send(p)
+	if !r.readOnly && !r.stream.Send(p) {
+		r.view.missed(sessions.CountKeys(p))
 	}
 }
 
 // Paste takes one whole paste.
 func (r *run) Paste(p []byte) {
-	if !r.readOnly {
-		r.stream.Paste(p)
+	if !r.readOnly && !r.stream.Paste(p) {
+		r.view.missed(1)
 	}
 }
 

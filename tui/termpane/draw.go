@@ -34,6 +34,7 @@ func (p *Pane) Draw(c *canvas.Canvas, r canvas.Rect, t *style.Theme, o DrawOptio
 	f := p.Frame()
 	p.pan(f, r.W, r.H)
 	c.DrawFrame(r, f, p.panX, p.panY, canvas.FrameOptions{Dim: o.Dim})
+	p.drawPending(c, r, t, f)
 	if o.Note != "" {
 		p.drawNote(c, canvas.Rect{X: r.X, Y: r.Y + r.H - 1, W: r.W, H: 1}, t, o)
 	}
@@ -42,6 +43,18 @@ func (p *Pane) Draw(c *canvas.Canvas, r canvas.Rect, t *style.Theme, o DrawOptio
 			c.SetCursor(x, y, f.Cursor.Shape)
 		}
 	}
+}
+
+// drawPending draws what was typed and shows nowhere yet over the screen, from the cursor to the end of its row. It is
+// never part of the screen: what the program prints takes its place.
+func (p *Pane) drawPending(c *canvas.Canvas, r canvas.Rect, t *style.Theme, f *vt.Frame) {
+	text := p.Status().Pending
+	x, y := f.Cursor.Col-p.panX, f.Cursor.Row-p.panY
+	if text == "" || x < 0 || x >= r.W || y < 0 || y >= r.H {
+		return
+	}
+	text = ansi.Truncate(vt.Sanitize(text), r.W-x, "…")
+	c.DrawLine(r.X+x, r.Y+y, ansi.StringWidth(text), t.Tone(style.Muted).Render(text))
 }
 
 func (p *Pane) drawNote(c *canvas.Canvas, r canvas.Rect, t *style.Theme, o DrawOptions) {

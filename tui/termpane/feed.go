@@ -14,6 +14,7 @@ type feed struct {
 	pane       *Pane
 	cols, rows int  // of the session's window, as last told
 	attaching  bool // from attached to live
+	widths     *vt.Widths
 	replay     *replay
 }
 
@@ -24,6 +25,7 @@ func (f *feed) StreamFrame(m sessions.Frame) {
 	switch m.Type {
 	case sessions.FrameAttached:
 		f.size(m)
+		f.widths = vt.WidthsOf(m.Widths)
 		f.attaching, f.replay = true, nil
 		f.note(func(s *Status) {
 			s.Owner, s.State, s.Held = m.Owner, m.State, f.pane.holds // a new viewer has held nothing yet
@@ -54,7 +56,12 @@ func (f *feed) StreamFrame(m sessions.Frame) {
 	case sessions.FrameState:
 		f.note(func(s *Status) { s.State = m.State })
 	case sessions.FrameEnded:
-		f.note(func(s *Status) { s.Ended, s.State, s.ExitCode = true, m.State, m.ExitCode })
+		f.note(func(s *Status) {
+			s.Ended, s.State, s.ExitCode = true, m.State, m.ExitCode
+			if s.At.IsZero() && m.At != nil {
+				s.At = *m.At
+			}
+		})
 	case sessions.FramePong: // the stream's own
 	case sessions.FrameResize, sessions.FramePaste, sessions.FrameOwn, sessions.FrameRelease, sessions.FramePing,
 		sessions.FrameResync:
@@ -75,6 +82,7 @@ func (f *feed) StreamBytes(b []byte) {
 	}
 	screen := f.pane.screen.Load()
 	_, _ = screen.Write(b) // a screen takes everything
+	f.pane.settled()       // what was pending may be in it
 	if held := screen.Held(); held > 0 {
 		f.pane.announceIn(held)
 	}
@@ -85,10 +93,7 @@ func (f *feed) StreamBytes(b []byte) {
 func (f *feed) StreamLink(l sessions.Link) {
 	f.note(func(s *Status) {
 		s.Link = l
-		s.Dropped = max(s.Dropped, l.Dropped)
-		if l.State == sessions.LinkLive {
-			s.Dropped = 0
-		}
+		s.Dropped = max(s.Dropped, l.Dropped) // the stream tells late of what was dropped while it connects
 	})
 	if l.State == sessions.LinkLive {
 		f.askAgain()
@@ -111,12 +116,17 @@ func (f *feed) restore(m sessions.Frame) {
 	if cols == 0 || rows == 0 { // a server that told no size
 		cols, rows = f.pane.Frame().Cols, f.pane.Frame().Rows
 	}
-	screen := vt.New(cols, rows)
+	screen := vt.New(cols, rows, vt.WithWidths(f.widths))
 	_, _ = screen.Write([]byte(m.ScreenText))
 	_, _ = screen.Write(settle(m, screen.Frame().Cursor))
 	f.pane.screen.Store(screen)
 	f.snapshot(screen.Frame())
-	f.note(func(s *Status) { s.Restored = true })
+	f.note(func(s *Status) {
+		s.Restored, s.Pending, s.At = true, m.PendingInput, time.Time{}
+		if m.At != nil {
+			s.At = *m.At
+		}
+	})
 }
 
 // settle returns what is left to be written after the text of a restore: the modes, and the cursor's position when the
@@ -148,6 +158,13 @@ func settle(m sessions.Frame, at vt.Cursor) []byte {
 		fmt.Fprintf(&b, "\x1b[%d;%dH", *m.CursorRow+1, *m.CursorColumn+1)
 	}
 	return b.Bytes()
+}
+
+// settled forgets the pending input: the program has printed since, and from here on its screen shows what was typed.
+func (p *Pane) settled() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.status.Pending = ""
 }
 
 // current reports whether this feed is still the pane's.

@@ -61,7 +61,8 @@ type Status struct {
 	Open     bool // a stream was opened
 	Restored bool // a screen is there to be shown, perhaps an old one
 	Link     sessions.Link
-	Dropped  int // keys and pastes lost since the link was last live
+	Dropped  int    // keys lost since one was last taken; a paste counts as one
+	Pending  string // typed and shown nowhere yet, at the cursor of the last restore
 
 	Phase    Phase
 	Owner    bool // the window's size is this viewer's
@@ -72,6 +73,7 @@ type Status struct {
 	Ended    bool // the stream said that the session ended
 	State    sessions.State
 	ExitCode *int
+	At       time.Time // when an ended session last looked as its screen does; zero for the present
 }
 
 // Pane shows one session.
@@ -200,23 +202,38 @@ func (p *Pane) Input(b []byte) {
 	p.noteTyped(b)
 	// The stream queues, and the reader's buffer is good during this call only.
 	if s := p.current(); s == nil || !s.Send(bytes.Clone(b)) {
-		p.dropped()
+		p.dropped(sessions.CountKeys(b))
+		return
 	}
+	p.taken()
 }
 
 // Paste sends a paste to the program, whole or not at all. Markers are the runtime's to add, if the program wants them.
 func (p *Pane) Paste(b []byte) {
 	p.noteTyped(b)
 	if s := p.current(); s == nil || !s.Paste(b) {
-		p.dropped()
+		p.dropped(1)
+		return
 	}
+	p.taken()
 }
 
-func (p *Pane) dropped() {
+func (p *Pane) dropped(keys int) {
 	p.mu.Lock()
-	p.status.Dropped++
+	p.status.Dropped += keys
 	p.mu.Unlock()
 	p.changed()
+}
+
+// taken forgets what was lost before: the user types on, so has seen it.
+func (p *Pane) taken() {
+	p.mu.Lock()
+	told := p.status.Dropped > 0
+	p.status.Dropped = 0
+	p.mu.Unlock()
+	if told {
+		p.changed()
+	}
 }
 
 func (p *Pane) current() Stream {

@@ -9,7 +9,7 @@ import (
 // may says which packages of ours each package may import. Every package is in the table: a new one is a decision.
 var may = map[string][]string{ //nolint:gochecknoglobals // a table
 	"cmd/corral": {
-		"cmd/internal/...", "sessions", "sessions/server", "sessions/sessionclient", "runtime/daemon", "runtime/rtclient",
+		"cmd/internal/...", "sessions", "sessions/backup", "sessions/server", "sessions/sessionclient", "runtime/daemon", "runtime/rtclient",
 		"runtime/rtapi", "runtime/launch", "runtime/recorder", "runtime/taskrunner", "tui/...", "vt",
 	},
 	"cmd/internal/paths":     {"sessions"},
@@ -40,14 +40,15 @@ var may = map[string][]string{ //nolint:gochecknoglobals // a table
 	"tui/internal/tuitest":           {"tui/...", "sessions", "vt"},
 
 	"sessions":                      {},
-	"sessions/sessionclient":        {"sessions"},
+	"sessions/sessionclient":        {"sessions", "internal/ws"},
 	"sessions/server":               {"sessions", "sessions/internal/...", "runtime/rtclient", "runtime/rtapi", "migrations"},
-	"sessions/internal/store":       {"sessions", "runtime/rtapi"},
+	"sessions/backup":               {"sessions"},
+	"sessions/internal/store":       {"sessions", "sessions/backup", "runtime/rtapi"},
 	"sessions/internal/pgcluster":   {"sessions"},
 	"sessions/internal/agent":       {"sessions"},
 	"sessions/internal/reconcile":   {"sessions", "sessions/internal/store", "runtime/rtapi"},
 	"sessions/internal/service":     {"sessions", "sessions/internal/store", "sessions/internal/agent", "sessions/internal/reconcile", "runtime/rtapi"},
-	"sessions/internal/httpapi":     {"sessions", "sessions/internal/service", "sessions/internal/store", "runtime/rtapi"},
+	"sessions/internal/httpapi":     {"sessions", "sessions/internal/service", "sessions/internal/store", "internal/ws", "runtime/rtapi"},
 	"sessions/internal/rttest":      {"sessions", "runtime/rtapi"},
 	"sessions/internal/servicetest": {"sessions", "sessions/internal/...", "migrations", "migrations/pgtest", "runtime/rtapi"},
 
@@ -65,8 +66,11 @@ var may = map[string][]string{ //nolint:gochecknoglobals // a table
 		"runtime/rtapi", "runtime/launch", "runtime/internal/taskdir", "runtime/internal/inotify", "runtime/internal/procfs",
 	},
 	"runtime/internal/tmux":    {"runtime/rtapi", "runtime/internal/procfs"},
-	"runtime/internal/attach":  {"runtime/rtapi", "runtime/internal/tmux", "sessions", "vt"},
-	"runtime/internal/httpapi": {"runtime/rtapi", "runtime/internal/...", "sessions"},
+	"runtime/internal/widths":  {"runtime/internal/tmux", "vt"},
+	"runtime/internal/attach":  {"runtime/rtapi", "runtime/internal/tmux", "runtime/internal/journal", "internal/ws", "sessions", "vt"},
+	"runtime/internal/httpapi": {"runtime/rtapi", "runtime/internal/...", "internal/ws", "sessions"},
+
+	"internal/ws": {},
 
 	"migrations":        {},
 	"migrations/pgtest": {"migrations"},

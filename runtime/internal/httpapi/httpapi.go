@@ -16,8 +16,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coder/websocket"
-
+	"corral/internal/ws"
 	"corral/runtime/rtapi"
 )
 
@@ -56,7 +55,7 @@ type Inventory interface {
 // Streams serves viewers.
 type Streams interface {
 	// Serve owns conn until it returns.
-	Serve(ctx context.Context, conn *websocket.Conn, id string, q url.Values) error
+	Serve(ctx context.Context, conn *ws.Conn, id string, q url.Values) error
 }
 
 // Config is what the handlers need.

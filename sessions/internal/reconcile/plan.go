@@ -29,6 +29,8 @@ type Observation struct {
 	Now       time.Time
 	Node      string // rows of other nodes are left alone
 	Owner     string // this server's incarnation
+	// Starting holds the incarnations of other servers that are there: their starts are not abandoned.
+	Starting map[string]bool
 	// ViewersSince says when a terminal's viewers last went from none attached to some or back.
 	ViewersSince map[sessions.ID]time.Time
 	// Stable is how long attached or not must have lasted to be written.
@@ -147,7 +149,7 @@ func (p *planner) unknown(row store.Record) {
 	switch row.State {
 	case sessions.Starting:
 		switch {
-		case row.Owner != p.o.Owner:
+		case row.Owner != p.o.Owner && !p.o.Starting[row.Owner]:
 			p.move("start abandoned", row, store.Move{
 				To: sessions.Failed, Reason: "never started: the server that was starting it has gone", Evidence: evidence, EndedAt: &now,
 			})

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"corral/sessions"
 	"corral/tui"
@@ -216,6 +217,15 @@ func (s *Stream) Live(cols, rows int, text string) {
 // End feeds what a stream ends with when its program exits.
 func (s *Stream) End(state sessions.State, code int) {
 	s.Handler.StreamFrame(sessions.Frame{Type: sessions.FrameEnded, State: state, ExitCode: &code})
+	s.Handler.StreamLink(sessions.Link{State: sessions.LinkEnded, Code: sessions.CloseEnded})
+}
+
+// Past feeds what the stream of an ended session brings of which only the record is left.
+func (s *Stream) Past(cols, rows int, text string, at time.Time, state sessions.State) {
+	s.Handler.StreamLink(sessions.Link{State: sessions.LinkLive})
+	s.Handler.StreamFrame(sessions.Frame{Type: sessions.FrameAttached, SessionID: s.ID, Cols: cols, Rows: rows, State: state})
+	s.Handler.StreamFrame(sessions.Frame{Type: sessions.FrameRestore, SessionID: s.ID, ScreenText: text, At: &at})
+	s.Handler.StreamFrame(sessions.Frame{Type: sessions.FrameEnded, State: state})
 	s.Handler.StreamLink(sessions.Link{State: sessions.LinkEnded, Code: sessions.CloseEnded})
 }
 
