@@ -30,7 +30,8 @@ CREATE FUNCTION restore_rows(target regclass, elements jsonb) RETURNS void LANGU
 DECLARE
     names text;
 BEGIN
-    SELECT string_agg(quote_ident(key), ', ') INTO names FROM jsonb_object_keys(elements -> 0) AS key;
+    SELECT string_agg(quote_ident(key), ', ') INTO names FROM jsonb_object_keys(elements -> 0) AS key
+    WHERE NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = target AND attname = key AND attgenerated <> '');
     IF names IS NULL THEN
         RAISE not_null_violation USING MESSAGE = 'a row has no columns';
     END IF;

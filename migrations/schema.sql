@@ -6,7 +6,8 @@ CREATE FUNCTION public.restore_rows(target regclass, elements jsonb) RETURNS voi
 DECLARE
     names text;
 BEGIN
-    SELECT string_agg(quote_ident(key), ', ') INTO names FROM jsonb_object_keys(elements -> 0) AS key;
+    SELECT string_agg(quote_ident(key), ', ') INTO names FROM jsonb_object_keys(elements -> 0) AS key
+    WHERE NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = target AND attname = key AND attgenerated <> '');
     IF names IS NULL THEN
         RAISE not_null_violation USING MESSAGE = 'a row has no columns';
     END IF;
@@ -105,7 +106,14 @@ CREATE TABLE public.terminal_events (
     reason text NOT NULL,
     evidence text NOT NULL,
     exit_code integer,
-    signal integer
+    signal integer,
+    kind text DEFAULT 'transition'::text NOT NULL,
+    moved_from text GENERATED ALWAYS AS (
+CASE
+    WHEN (kind = 'transition'::text) THEN from_state
+    ELSE NULL::text
+END) STORED,
+    CONSTRAINT terminal_events_kind CHECK (((kind = 'transition'::text) OR ((kind = 'conversation'::text) AND (from_state = to_state) AND (to_state = ANY (ARRAY['STARTING'::text, 'RUNNING'::text, 'DETACHED'::text, 'WAITING_FOR_INPUT'::text, 'STOPPING'::text, 'STOPPED'::text, 'FAILED'::text, 'RECOVERABLE'::text])))))
 );
 
 CREATE SEQUENCE public.terminal_events_id_seq
@@ -146,4 +154,4 @@ ALTER TABLE ONLY public.sessions
     ADD CONSTRAINT sessions_node_fkey FOREIGN KEY (node) REFERENCES public.nodes(name);
 
 ALTER TABLE ONLY public.terminal_events
-    ADD CONSTRAINT terminal_events_transition FOREIGN KEY (from_state, to_state) REFERENCES public.state_transitions(from_state, to_state);
+    ADD CONSTRAINT terminal_events_transition FOREIGN KEY (moved_from, to_state) REFERENCES public.state_transitions(from_state, to_state);

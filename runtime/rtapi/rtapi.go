@@ -42,6 +42,8 @@ type Meta struct {
 	// Run counts the starts of the session: 1 at creation, one more at each restart. It tells the end of the present
 	// run from the end of the one before.
 	Run int `json:"run"`
+	// Hooks says that the program tells the runtime what it does. The runtime sets it from LaunchRequest.Hooks.
+	Hooks bool `json:"hooks,omitempty"`
 }
 
 // Terminal is one tmux session cr-<id> as tmux knows it now.
@@ -59,6 +61,8 @@ type Terminal struct {
 	DeadAt   time.Time `json:"deadAt,omitzero"`
 	Attached int       `json:"attached"` // viewers that hold or held the keyboard
 	Watching int       `json:"watching"` // viewers that only look
+	// Agent is what is known of the agent that runs in it; nil without hooks, and while nothing is known.
+	Agent *Agent `json:"agent,omitempty"`
 }
 
 // Inventory is everything the node's tmux server knows. Only a Complete one may be used to conclude that something is
@@ -76,10 +80,11 @@ type Inventory struct {
 type EventType string
 
 // The events. A stream begins with one inventory event; later ones carry the whole inventory again whenever anything
-// in it but viewer counts changed. Events are hints: the inventory is the truth.
+// in it but viewer counts and agents changed. Events are hints: the inventory is the truth.
 const (
 	EventInventory EventType = "inventory"
 	EventViewers   EventType = "viewers" // a terminal's viewer counts changed
+	EventAgent     EventType = "agent"   // what is known of a terminal's agent changed
 	EventTasks     EventType = "tasks"   // all tasks; the second event of a stream, once they are known
 	EventTask      EventType = "task"    // a task is new or has changed
 	EventTaskGone  EventType = "taskRemoved"
@@ -93,7 +98,9 @@ type Event struct {
 	Inventory *Inventory `json:"inventory,omitempty"` // inventory
 	Tasks     []Task     `json:"tasks,omitempty"`     // tasks
 	Task      *Task      `json:"task,omitempty"`      // task
-	ID        string     `json:"id,omitempty"`        // viewers, taskRemoved
+	ID        string     `json:"id,omitempty"`        // viewers, agent, taskRemoved
+	Run       int        `json:"run,omitempty"`       // agent
+	Agent     *Agent     `json:"agent,omitempty"`     // agent
 	Attached  int        `json:"attached"`            // viewers
 	Watching  int        `json:"watching"`            // viewers
 	Warning   string     `json:"warning,omitempty"`   // recording: as Journal's
@@ -104,8 +111,10 @@ type Event struct {
 // answers what is there, so that a caller that lost the first answer may ask again.
 type LaunchRequest struct {
 	Meta Meta `json:"meta"`
-	// Argv is the program. Empty means the user's login shell itself.
+	// Argv is the program. Empty means the user's login shell itself. See SettingsFile.
 	Argv []string `json:"argv,omitempty"`
+	// Hooks gives the program the session's token, so that it may tell the runtime what it is doing.
+	Hooks bool `json:"hooks,omitempty"`
 	// Env are K=V for the program only; they travel in a 0600 file, never in argv or tmux's environment.
 	Env []string `json:"env,omitempty"`
 	// KeepTmuxEnv leaves TMUX and TMUX_PANE in the program's environment (agents need them).
@@ -162,6 +171,7 @@ type Status struct {
 	Tmux        Tmux      `json:"tmux"`
 	RecorderPID int       `json:"recorderPid"` // 0 while down
 	Journal     Journal   `json:"journal"`
+	Hooks       Hooks     `json:"hooks"`
 }
 
 // Journal is how much all sessions' records take.

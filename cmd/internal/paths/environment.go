@@ -53,6 +53,17 @@ func Read() (Environment, error) {
 	return read(os.Getenv, os.Environ(), passwdHome)
 }
 
+// Pick returns the K=V of these names alone, for a process that needs nothing else.
+func Pick(names []string) []string {
+	var list []string
+	for _, name := range names {
+		if v, ok := os.LookupEnv(name); ok {
+			list = append(list, name+"="+v)
+		}
+	}
+	return list
+}
+
 func read(getenv func(string) string, environ []string, passwdHome func() (string, error)) (Environment, error) {
 	e := Environment{
 		Server:      getenv("CR_SERVER"),

@@ -10,7 +10,7 @@ import (
 var may = map[string][]string{ //nolint:gochecknoglobals // a table
 	"cmd/corral": {
 		"cmd/internal/...", "sessions", "sessions/backup", "sessions/server", "sessions/sessionclient", "runtime/daemon", "runtime/rtclient",
-		"runtime/rtapi", "runtime/launch", "runtime/recorder", "runtime/taskrunner", "tui/...", "vt",
+		"runtime/rtapi", "runtime/hook", "runtime/launch", "runtime/recorder", "runtime/taskrunner", "tui/...", "vt",
 	},
 	"cmd/internal/paths":     {"sessions"},
 	"cmd/internal/config":    {"sessions"},
@@ -45,7 +45,7 @@ var may = map[string][]string{ //nolint:gochecknoglobals // a table
 	"sessions/backup":               {"sessions"},
 	"sessions/internal/store":       {"sessions", "sessions/backup", "runtime/rtapi"},
 	"sessions/internal/pgcluster":   {"sessions"},
-	"sessions/internal/agent":       {"sessions"},
+	"sessions/internal/agent":       {"sessions", "runtime/rtapi"},
 	"sessions/internal/reconcile":   {"sessions", "sessions/internal/store", "runtime/rtapi"},
 	"sessions/internal/service":     {"sessions", "sessions/internal/store", "sessions/internal/agent", "sessions/internal/reconcile", "runtime/rtapi"},
 	"sessions/internal/httpapi":     {"sessions", "sessions/internal/service", "sessions/internal/store", "internal/ws", "runtime/rtapi"},
@@ -54,13 +54,16 @@ var may = map[string][]string{ //nolint:gochecknoglobals // a table
 
 	"runtime/rtapi":            {},
 	"runtime/rtclient":         {"runtime/rtapi"},
-	"runtime/launch":           {},
+	"runtime/hook":             {"runtime/rtapi"},
+	"runtime/launch":           {"runtime/hook", "runtime/rtapi"},
 	"runtime/recorder":         {"runtime/internal/journal"},
-	"runtime/daemon":           {"runtime/rtapi", "runtime/launch", "runtime/recorder", "runtime/internal/...", "sessions", "vt"},
+	"runtime/daemon":           {"runtime/rtapi", "runtime/hook", "runtime/launch", "runtime/recorder", "runtime/internal/...", "sessions", "vt"},
 	"runtime/internal/journal": {},
 	"runtime/taskrunner":       {"runtime/rtapi", "runtime/internal/taskdir", "runtime/internal/inotify", "runtime/internal/procfs"},
 	"runtime/internal/procfs":  {"runtime/rtapi"},
 	"runtime/internal/inotify": {},
+	"runtime/internal/hook":    {"runtime/rtapi", "runtime/hook", "runtime/internal/inotify"},
+	"runtime/internal/agent":   {"runtime/rtapi", "runtime/internal/inotify", "runtime/internal/procfs"},
 	"runtime/internal/taskdir": {"runtime/rtapi", "runtime/internal/procfs"},
 	"runtime/internal/task": {
 		"runtime/rtapi", "runtime/launch", "runtime/internal/taskdir", "runtime/internal/inotify", "runtime/internal/procfs",
@@ -77,6 +80,7 @@ var may = map[string][]string{ //nolint:gochecknoglobals // a table
 	"e2e":               {},
 	"e2e/harness":       {"sessions", "sessions/sessionclient", "vt", "e2e/rounds"},
 	"e2e/program":       {},
+	"e2e/standin":       {"e2e/program", "runtime/hook"},
 	"e2e/proof":         {},
 	"e2e/proof/report":  {"e2e/proof"},
 	"e2e/rounds":        {},
@@ -136,7 +140,7 @@ var reach = []struct { //nolint:gochecknoglobals // a table
 	{[]string{"vt"}, []string{module + "/...", bubbletea, lipgloss}, "terminal emulation is tested and used without the rest"},
 	{[]string{"runtime/..."}, []string{pgx, bubbletea, lipgloss}, "the runtime must live while the database and every screen are away"},
 	{[]string{"sessions/..."}, []string{bubbletea, lipgloss, module + "/tui/..."}, "the server serves any client"},
-	{[]string{"runtime/launch", "runtime/recorder", "runtime/taskrunner"}, []string{"net/http"}, "they run at every start of a session or task"},
+	{[]string{"runtime/hook", "runtime/launch", "runtime/recorder", "runtime/taskrunner"}, []string{"net/http"}, "they run at every start of a session or task, and on every event of an agent"},
 }
 
 func TestWhatPackagesReach(t *testing.T) {
@@ -180,9 +184,10 @@ var only = []struct { //nolint:gochecknoglobals // a table
 		"migrations", "migrations/pgtest", "sessions/internal/store", "sessions/internal/pgcluster",
 		"sessions/internal/servicetest", "sessions/server",
 	}, "SQL stays in one place"},
-	{"os/exec", []string{"cmd/internal/clipboard",
-		"runtime/internal/tmux", "runtime/internal/attach", "runtime/daemon", "runtime/recorder", "sessions/internal/pgcluster", "cmd/internal/spawn",
-		"migrations/pgtest", "e2e/harness",
+	{"os/exec", []string{
+		"cmd/internal/clipboard",
+		"runtime/internal/tmux", "runtime/internal/attach", "runtime/daemon", "runtime/launch", "runtime/recorder", "sessions/internal/pgcluster", "cmd/internal/spawn",
+		"migrations/pgtest", "e2e/harness", "e2e/standin",
 	}, "who starts processes must end them"},
 	{bubbletea, []string{"tui", "tui/...", "tui/internal/tuitest"}, "only the dashboard is one"},
 	{"log", nil, "logs go to the slog.Logger that was handed in"},

@@ -66,6 +66,7 @@ type Config struct {
 	Streams   Streams
 	Journals  Journals
 	Tasks     Tasks
+	Hooks     Hooks
 	Status    func() rtapi.Status
 	Shutdown  func() // asks the runtime to end, without waiting for it
 	Log       *slog.Logger
@@ -89,6 +90,7 @@ func New(cfg Config) http.Handler {
 		"GET /v1/terminals/{id}/screen":     a.screen,
 		"GET /v1/terminals/{id}/history":    a.history,
 		"POST /v1/shutdown":                 a.shutdown,
+		"POST /v1/hooks":                    a.hook,
 		"GET /v1/tasks":                     a.tasks,
 		"POST /v1/tasks":                    a.createTask,
 		"GET /v1/tasks/usage":               a.taskUsage,
@@ -186,6 +188,10 @@ func statusOf(code string) int {
 		return http.StatusConflict
 	case "invalid":
 		return http.StatusBadRequest
+	case "unauthenticated":
+		return http.StatusUnauthorized
+	case "forbidden":
+		return http.StatusForbidden
 	case "too_large":
 		return http.StatusRequestEntityTooLarge
 	case "runtime_unreachable":

@@ -32,12 +32,14 @@ type Store interface {
 	Adopt(ctx context.Context, r store.Record, evidence string) (store.Record, error)
 	Exclusive(ctx context.Context, node string, do func(context.Context) error) (bool, error)
 	Owners(ctx context.Context) ([]string, error)
+	SetConversation(ctx context.Context, c store.Conversation) (store.Record, error)
 }
 
 // Runtime is what a round needs from the node.
 type Runtime interface {
 	Inventory(ctx context.Context) (rtapi.Inventory, error)
 	Signal(ctx context.Context, id string, r rtapi.SignalRequest) error
+	SetMeta(ctx context.Context, id string, m rtapi.Meta) error
 }
 
 // Board is told what the rounds read and write.
@@ -270,6 +272,8 @@ func (r *Reconciler) apply(ctx context.Context, st Store, a Action) error {
 		}
 		r.cfg.Board.Put(rec)
 		r.cfg.Log.Info("session adopted", "session", rec.ID, "evidence", a.Adopt.Evidence)
+	case a.Learned != nil:
+		return r.learn(ctx, st, *a.Learned)
 	case a.Kill != nil:
 		err := r.cfg.Runtime.Signal(ctx, string(a.Kill.ID), rtapi.SignalRequest{Signal: "KILL", Run: a.Kill.Run})
 		var refused *rtapi.Error
@@ -277,6 +281,22 @@ func (r *Reconciler) apply(ctx context.Context, st Store, a Action) error {
 			return err
 		}
 		r.cfg.Log.Info("session killed", "session", a.Kill.ID, "action", a.Name)
+	}
+	return nil
+}
+
+// learn notes a conversation in the row, and in what the terminal carries.
+func (r *Reconciler) learn(ctx context.Context, st Store, l Learned) error {
+	c := l.Conversation
+	rec, err := st.SetConversation(ctx, c)
+	if err != nil {
+		return err
+	}
+	r.cfg.Board.Put(rec)
+	r.cfg.Log.Info("conversation noted", "session", c.ID, "evidence", c.Evidence)
+	var refused *rtapi.Error
+	if err := r.cfg.Runtime.SetMeta(ctx, string(c.ID), l.Meta); err != nil && !errors.As(err, &refused) {
+		return fmt.Errorf("tell the terminal its conversation: %w", err)
 	}
 	return nil
 }

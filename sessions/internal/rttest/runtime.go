@@ -103,6 +103,18 @@ func (r *Runtime) Attach(id string, attached, watching int) {
 	r.publishLocked(rtapi.Event{Type: rtapi.EventViewers, ID: id, Attached: attached, Watching: watching})
 }
 
+// Agent sets what is known of a terminal's agent.
+func (r *Runtime) Agent(id string, a rtapi.Agent) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t, ok := r.terms[id]
+	if !ok {
+		return
+	}
+	t.Agent = &a
+	r.publishLocked(rtapi.Event{Type: rtapi.EventAgent, ID: id, Run: t.Run, Agent: &a})
+}
+
 // KillSession makes a terminal vanish, as tmux kill-session does.
 func (r *Runtime) KillSession(id string) {
 	r.mu.Lock()

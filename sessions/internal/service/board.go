@@ -303,6 +303,9 @@ func (b *Board) viewLocked(id sessions.ID) (sessions.Session, bool) {
 	s := r.Session
 	if hasRow && hasTerm {
 		s.Attached, s.Watching = t.attached, t.watching
+		if t.Run == r.Run {
+			withAgent(&s, t.Terminal)
+		}
 	}
 	if b.listed && b.database.State == sessions.Up {
 		return s, hasRow
@@ -316,6 +319,7 @@ func (b *Board) viewLocked(id sessions.ID) (sessions.Session, bool) {
 	}
 	if t.Run >= r.Run {
 		withoutDatabase(&s, t.Terminal)
+		withAgent(&s, t.Terminal)
 	}
 	return s, true
 }

@@ -160,7 +160,7 @@ func (s *Service) read(ctx context.Context, id sessions.ID) (store.Record, error
 // shown returns a record's session as people see it, viewer counts included.
 func (s *Service) shown(rec store.Record) sessions.Session {
 	if seen, ok := s.Board.Get(rec.ID); ok {
-		rec.Attached, rec.Watching = seen.Attached, seen.Watching
+		rec.Attached, rec.Watching, rec.Agent = seen.Attached, seen.Watching, seen.Agent
 	}
 	return rec.Session
 }

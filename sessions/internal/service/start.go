@@ -135,7 +135,7 @@ func (s *Service) Reconnect(ctx context.Context, id sessions.ID) (sessions.Sessi
 
 func launchRequest(rec store.Record, how agent.Launch, env []string) rtapi.LaunchRequest {
 	return rtapi.LaunchRequest{
-		Meta: meta(rec), Argv: how.Argv, Env: env, KeepTmuxEnv: how.KeepTmuxEnv, Cols: rec.Cols, Rows: rec.Rows,
+		Meta: meta(rec), Argv: how.Argv, Env: env, KeepTmuxEnv: how.KeepTmuxEnv, Hooks: how.Hooks, Cols: rec.Cols, Rows: rec.Rows,
 	}
 }
 

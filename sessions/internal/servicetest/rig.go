@@ -144,6 +144,9 @@ func (s *Server) followRuntime(ctx context.Context) {
 			case rtapi.EventViewers:
 				s.Board.Viewers(sessions.ID(e.ID), e.Attached, e.Watching)
 				s.Reconciler.Viewers(sessions.ID(e.ID), e.Attached)
+			case rtapi.EventAgent:
+				s.Board.Agent(sessions.ID(e.ID), e.Run, *e.Agent)
+				s.Reconciler.Kick()
 			case rtapi.EventRecording, rtapi.EventAlive:
 			}
 		})

@@ -186,22 +186,6 @@ func (s *Store) Update(ctx context.Context, id sessions.ID, title, project *stri
 	return r, s.explainOne(ctx, "change session", id, err)
 }
 
-const sqlSetConversation = `
-UPDATE sessions SET
-	conversation_id = @conversation,
-	updated_at      = CASE WHEN conversation_id = @conversation THEN updated_at ELSE @at END,
-	version         = CASE WHEN conversation_id = @conversation THEN version ELSE version + 1 END
-WHERE id = @id
-RETURNING ` + sqlColumns
-
-// SetConversation notes the conversation that the session's agent is in. To note the same again changes nothing.
-func (s *Store) SetConversation(ctx context.Context, id sessions.ID, conversation string, at time.Time) (Record, error) {
-	r, err := s.one(ctx, sqlSetConversation, pgx.StrictNamedArgs{
-		"id": string(id), "conversation": conversation, "at": at.UTC(),
-	})
-	return r, s.explainOne(ctx, "note the conversation of session", id, err)
-}
-
 const sqlTouch = `UPDATE sessions SET last_activity_at = GREATEST(last_activity_at, @activity) WHERE id = @id`
 
 // Touch moves a session's last activity forward, never back. No decision rests on it, so it raises no version, wakes no
