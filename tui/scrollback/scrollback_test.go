@@ -7,6 +7,7 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"corral/e2e/rounds"
 	"corral/tui/canvas"
 	"corral/tui/keys"
 	"corral/tui/scrollback"
@@ -344,7 +345,7 @@ func TestNothingBreaksIt(t *testing.T) {
 		for _, w := range []int{1, 2, 7, 80} {
 			for _, h := range []int{1, 2, 5} {
 				r := open(t, w, h, s)
-				for i := range 30 {
+				for i := range rounds.N(4, 10, 40) {
 					r.press(all[i*i%len(all)], all[i*7%len(all)])
 					r.Press(i%w, i%h)
 					r.Drag(i*3%w, i*5%(h+2)-1)
