@@ -36,7 +36,7 @@ func readmeScreen(t *testing.T) string {
 		d.Type(step.key)
 		d.WaitFor("│ " + step.title)
 	}
-	d.WaitFor("listening on", "4711")
+	d.WaitFor("listening on", "4711", " live\n")
 	screen := d.Screen()
 	quit(c, d, "")
 	return screen

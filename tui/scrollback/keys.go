@@ -93,11 +93,8 @@ func (v *View) act(a keys.Action) {
 		v.Scroll(-v.half())
 	case keys.Top:
 		v.showTop()
-		switch {
-		case v.waiting:
+		if !v.deepen(goTop) && v.waiting {
 			v.aim = goTop
-		default:
-			v.deepen(goTop)
 		}
 	case keys.Bottom:
 		if v.noise && !v.waiting {

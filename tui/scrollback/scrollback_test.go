@@ -7,6 +7,7 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"corral/e2e/rounds"
 	"corral/tui/canvas"
 	"corral/tui/keys"
 	"corral/tui/scrollback"
@@ -208,6 +209,25 @@ func TestHistoryThatComesLateLetsTheWheelTurn(t *testing.T) {
 	r.shows("line 13", "line 14", "line 15", "line 16")
 }
 
+func TestOlderLinesAreAskedForWhenTheFirstHaveCome(t *testing.T) {
+	t.Parallel()
+	r := open(t, 50, 5, scrollback.Snapshot{Screen: screen(30, 4, "$ ")})
+	r.Ask(10)
+	r.press("/", "l", "i", "n", "e", " ", "3", "enter", "g")
+	r.errands()
+	if fmt.Sprint(r.wants) != "[10]" {
+		t.Fatalf("asked for %v at once", r.wants)
+	}
+	r.Set(scrollback.Snapshot{History: numbered(11, 20), Truncated: true, Screen: screen(30, 4, "$ ")})
+	r.errands()
+	if fmt.Sprint(r.wants) != fmt.Sprint([]int{10, scrollback.Deepest}) || !r.Waiting() {
+		t.Fatalf("asked for %v", r.wants)
+	}
+	r.Set(scrollback.Snapshot{History: numbered(1, 20), Screen: screen(30, 4, "$ ")})
+	r.errands()
+	r.says(`"line 3" 1 of 1`)
+}
+
 func TestSearch(t *testing.T) {
 	t.Parallel()
 	r := open(t, 60, 5, scrollback.Snapshot{History: numbered(1, 300), Screen: screen(60, 4, "line 301\r\n$ ")})
@@ -325,7 +345,7 @@ func TestNothingBreaksIt(t *testing.T) {
 		for _, w := range []int{1, 2, 7, 80} {
 			for _, h := range []int{1, 2, 5} {
 				r := open(t, w, h, s)
-				for i := range 30 {
+				for i := range rounds.N(4, 10, 40) {
 					r.press(all[i*i%len(all)], all[i*7%len(all)])
 					r.Press(i%w, i%h)
 					r.Drag(i*3%w, i*5%(h+2)-1)

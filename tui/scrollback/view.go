@@ -37,6 +37,7 @@ type View struct {
 	rows      int // of history when the snapshot was taken
 	truncated bool
 	waiting   bool // a snapshot was asked for
+	next      int  // ask for so many lines when it is there
 	deep      bool // with as many lines as there can be
 	aim       aim
 	owed      int // rows to scroll up once there are any
@@ -75,9 +76,12 @@ func New(m *keys.Map, screen *vt.Frame, w, h int) *View {
 func (v *View) Ask(lines int) { v.want(min(lines, Deepest), stay) }
 
 func (v *View) want(lines int, a aim) {
-	v.deep = v.deep || lines >= Deepest
-	v.waiting, v.aim = true, a
-	v.errand.Lines = lines
+	v.deep, v.aim = v.deep || lines >= Deepest, a
+	if v.waiting { // the runtime takes one snapshot at a time
+		v.next = max(v.next, lines)
+		return
+	}
+	v.waiting, v.errand.Lines = true, lines
 }
 
 // deepen asks for all there is, if there may be more, and reports whether it did.
@@ -105,6 +109,11 @@ func (v *View) Set(s Snapshot) {
 		v.move(v.text.shift(old))
 	}
 	v.settle()
+	if next := v.next; next > 0 {
+		v.next = 0
+		v.want(next, v.aim)
+		return
+	}
 	switch a, owed := v.aim, v.owed; {
 	case a == goTop:
 		v.showTop()
@@ -137,7 +146,7 @@ func (v *View) move(d int) {
 // Unavailable says that the snapshot that was asked for will not come.
 func (v *View) Unavailable(why string) {
 	if v.waiting {
-		v.waiting, v.owed, v.aim, v.notice = false, 0, stay, why
+		v.waiting, v.next, v.owed, v.aim, v.notice = false, 0, 0, stay, why
 	}
 }
 
