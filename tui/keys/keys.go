@@ -123,7 +123,7 @@ func New(prefix string) *Map {
 	if prefix == "" {
 		prefix = DefaultPrefix
 	}
-	m := &Map{bindings: table(prefix), index: make(map[Context]map[string]Action)}
+	m := &Map{bindings: append(table(prefix), lost()...), index: make(map[Context]map[string]Action)}
 	for _, b := range m.bindings {
 		if m.index[b.Context] == nil {
 			m.index[b.Context] = make(map[string]Action)
@@ -295,16 +295,5 @@ func table(prefix string) []Binding {
 		{Page, PageDown, []string{"pgdown", " "}, "page down", "scroll one page down"},
 		{Page, PageUp, []string{"pgup"}, "page up", "scroll one page up"},
 		{Page, Cancel, []string{"esc", "q", "?", "i", "enter", "ctrl+c"}, "close", "close the page"},
-
-		{Recovery, Yes, []string{"y"}, "bring back", "start the sessions of the plan, a few at a time"},
-		{Recovery, Mark, []string{" "}, "leave out", "leave the session out of the plan, or take it in again"},
-		{Recovery, Down, []string{"j", "down"}, "down", "look at the next session"},
-		{Recovery, Up, []string{"k", "up"}, "up", "look at the one before"},
-		{Recovery, Stop, []string{"x"}, "stop", "start nothing more; what was started runs on"},
-		{Recovery, Cancel, []string{"esc", "q", "n", "ctrl+c"}, "close", "close the page; a recovery that has begun goes on"},
-
-		{Choice, Latest, []string{"l"}, "latest", "go on with the newest conversation of its directory that no session runs"},
-		{Choice, Fresh, []string{"f"}, "fresh", "begin a new conversation"},
-		{Choice, Cancel, []string{"esc", "q", "n", "ctrl+c"}, "cancel", "restart nothing"},
 	}
 }
