@@ -66,6 +66,7 @@ type Task struct {
 	Usage       *Usage `json:"usage"`                 // of an ended task; TaskUsage has that of running ones
 	CancelledBy string `json:"cancelledBy,omitempty"` // who asked for its end
 	Strays      int    `json:"strays,omitempty"`      // processes it left behind, which were ended with it
+	Seen        bool   `json:"seen,omitempty"`        // somebody has looked at it since it ended
 	Node        string `json:"node"`
 }
 

@@ -60,14 +60,18 @@ type App struct {
 	nodes    []sessions.NodeStatus
 	database *sessions.DatabaseStatus
 
-	list    *sessionlist.Pane
-	tasks   tasks
-	panes   panes
-	shown   *termpane.Pane // the pane of the selected session, nil when there is none
-	focused bool           // shown has the keyboard
-	leftAt  time.Time      // when the prefix key was pressed last, if no key came since
-	overlay dialog.Overlay
-	toast   status.Toast
+	list       *sessionlist.Pane
+	tasks      tasks
+	daemonLogs []DaemonLog
+	panes      panes
+	shown      *termpane.Pane // the pane of the selected session, nil when there is none
+	focused    bool           // shown has the keyboard
+	leftAt     time.Time      // when the prefix key was pressed last, if no key came since
+	overlay    dialog.Overlay
+	toast      status.Toast
+
+	removals []removal // oldest first
+	leaving  bool      // the user asked to leave
 
 	cols, rows int
 	zoomed     bool
@@ -109,6 +113,7 @@ func newApp(cfg Config, d display, w *work, p *pump, colors style.Colors, cols, 
 		sessions:   make(map[sessions.ID]sessions.Session),
 		wanted:     cfg.StartSelected,
 		tasks:      newTasks(),
+		daemonLogs: cfg.DaemonLogs,
 		watch:      sessions.Link{State: sessions.LinkConnecting},
 		canvas:     canvas.New(cols, rows),
 		chrome:     canvas.New(cols, rows),
@@ -165,6 +170,8 @@ func (a *App) handle(msg tea.Msg) tea.Cmd {
 	case eventsMsg:
 		m.page.SetEvents(m.events, m.err)
 		a.dirty = true
+	case removalDueMsg:
+		return a.removalDue(m.id)
 	case taskRunMsg:
 		return a.taskRun(m)
 	case taskDoneMsg:

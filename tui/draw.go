@@ -3,6 +3,7 @@ package tui
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/charmbracelet/lipgloss"
@@ -28,6 +29,9 @@ func (a *App) compose() {
 		return
 	}
 	a.drawPane(c)
+	if x, y, ok := a.list.Cursor(); ok && !a.layout.zoomed {
+		c.SetCursor(a.layout.list.X+x, a.layout.list.Y+y, 0)
+	}
 	if a.layout.zoomed {
 		if bar := a.bar(); !bar.Quiet() {
 			a.drawBar(c, bar)
@@ -73,6 +77,10 @@ func (a *App) drawList(c *canvas.Canvas) {
 // drawHeader draws the line over the pane: what it shows, in what state, where, and how much of it.
 func (a *App) drawHeader(c *canvas.Canvas) {
 	r := a.layout.header
+	if a.tasks.daemon != "" {
+		a.drawDaemonHeader(c)
+		return
+	}
 	if t, ok := a.list.SelectedTask(); ok {
 		a.drawTaskHeader(c, t)
 		return
@@ -182,6 +190,12 @@ func (a *App) drawEmpty(c *canvas.Canvas) {
 		"Press " + a.theme.Tone(style.Accent).Render("n") + " for a shell that outlives your connection,",
 		"or " + a.theme.Tone(style.Accent).Render("?") + " for every key.",
 	}
+	if a.list.Narrowed() && len(a.sessions)+len(a.tasks.all) > 0 {
+		lines = []string{
+			a.theme.Tone(style.Strong).Render("Nothing matches."),
+			a.theme.Tone(style.Accent).Render("esc") + " shows everything again.",
+		}
+	}
 	if !a.listed {
 		lines = []string{a.theme.Tone(style.Muted).Render("Looking for sessions...")}
 	}
@@ -208,7 +222,7 @@ func (a *App) drawDialog(c *canvas.Canvas) {
 
 // bar is the status line as it is now.
 func (a *App) bar() status.Bar {
-	return status.Bar{Banner: a.banner(), Toast: a.toast, Hints: a.hints()}
+	return status.Bar{Banner: a.banner(), Toast: a.toast, Note: a.removalNote(), Hints: a.hints()}
 }
 
 // banner says what is wrong with the way to the sessions, the worst first.
@@ -252,7 +266,7 @@ func (a *App) hints() []status.Hint {
 	}
 	situation := a.situation()
 	if a.tasks.reading {
-		return a.hintsOf(keys.Log, keys.Leave, keys.Search, keys.Next, keys.Filter, keys.Wrap, keys.Goto, keys.Bottom, keys.Zoom, keys.Help)
+		return hintsOf(a.keys, keys.Log, append(slices.Clone(logHints), keys.Zoom)...)
 	}
 	var hints []status.Hint
 	for _, action := range []keys.Action{

@@ -34,6 +34,9 @@ func (a *App) typed(k tea.KeyMsg) tea.Cmd {
 	if a.tasks.reading {
 		return a.readingKey(k)
 	}
+	if a.list.Editing() {
+		return a.filterKey(k)
+	}
 	if k.String() == a.prefix.String() {
 		return a.prefixed(left)
 	}
@@ -98,13 +101,23 @@ func (a *App) command(action keys.Action) tea.Cmd {
 		}
 		a.overlay.Open(dialog.NewQuestion(a.keys, op, s))
 	case keys.Remove:
-		a.overlay.Open(dialog.NewQuestion(a.keys, dialog.OpRemove, s))
+		return a.remove(s.ID, s.Title, false)
+	case keys.Undo:
+		return a.undo()
 	case keys.Rename:
-		a.overlay.Open(dialog.NewRename(a.keys, s))
+		a.overlay.Open(dialog.NewRename(a.keys, s, a.projects()))
 	case keys.Details:
 		page := dialog.NewDetails(a.keys, s)
+		if p := a.panes.get(s.ID); p != nil && p.Status().Restored {
+			f := p.Frame()
+			page.SetSize(f.Cols, f.Rows)
+		}
 		a.overlay.Open(page)
 		return a.events(page)
+	case keys.Sort, keys.Which, keys.Narrow, keys.ShowAll:
+		return a.narrow(action)
+	case keys.Daemons:
+		return a.showDaemon()
 	case keys.Zoom:
 		a.zoomed = !a.zoomed
 		a.arrange()
@@ -118,6 +131,7 @@ func (a *App) command(action keys.Action) tea.Cmd {
 	case keys.Suspend:
 		return a.suspend()
 	case keys.Quit:
+		a.leaving = true
 		return tea.Quit
 	default: // the actions of other contexts
 	}
@@ -145,6 +159,8 @@ func (a *App) situation() keys.Situation {
 		Stopping:    s.State == sessions.Stopping,
 		Down:        down,
 		CanStart:    a.start != nil,
+		Removed:     a.lastRemoval() >= 0,
+		HasLogs:     len(a.daemonLogs) > 0,
 		Unreachable: !down && (a.watch.State == sessions.LinkReconnecting || a.watch.State == sessions.LinkEnded),
 	}
 }
@@ -175,12 +191,8 @@ func (a *App) perform(d dialog.Dialog, action dialog.Action) tea.Cmd {
 			return a.operate(opStop, m.ID)
 		case dialog.OpClose:
 			return a.operate(opClose, m.ID)
-		case dialog.OpRemove:
-			return a.operate(opRemove, m.ID)
 		case dialog.OpCancelTask:
 			return a.operateTask(opCancelTask, m.ID)
-		case dialog.OpRemoveTask:
-			return a.operateTask(opRemoveTask, m.ID)
 		}
 	case dialog.TaskWanted:
 		if form, ok := d.(*dialog.NewTask); ok {
@@ -192,7 +204,7 @@ func (a *App) perform(d dialog.Dialog, action dialog.Action) tea.Cmd {
 		}
 	case dialog.RenameWanted:
 		if form, ok := d.(*dialog.Rename); ok {
-			return a.rename(form, m.ID, m.Title)
+			return a.rename(form, m)
 		}
 	case dialog.DirectoriesWanted:
 		if form, ok := d.(dialog.Completer); ok {

@@ -33,6 +33,7 @@ type Task struct {
 	Usage       *Usage     `json:"usage,omitempty"`
 	CancelledBy string     `json:"cancelledBy,omitempty"`
 	Strays      int        `json:"strays,omitempty"`
+	Seen        bool       `json:"seen,omitempty"`
 }
 
 // Ended reports whether the task is over.

@@ -33,6 +33,12 @@ func (c *Client) CancelTask(ctx context.Context, id string, req rtapi.CancelRequ
 	return t, c.call(ctx, http.MethodPost, task(id, "/cancel"), req, &t)
 }
 
+// SeeTask notes that somebody has looked at an ended task.
+func (c *Client) SeeTask(ctx context.Context, id string) (rtapi.Task, error) {
+	var t rtapi.Task
+	return t, c.call(ctx, http.MethodPost, task(id, "/seen"), nil, &t)
+}
+
 // RemoveTask deletes an ended task.
 func (c *Client) RemoveTask(ctx context.Context, id string) error {
 	return c.call(ctx, http.MethodDelete, task(id, ""), nil, nil)

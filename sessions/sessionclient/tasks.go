@@ -45,6 +45,11 @@ func (c *Client) CancelTask(ctx context.Context, id sessions.ID) (sessions.Task,
 	return t, err
 }
 
+// SeeTask notes that somebody has looked at an ended task.
+func (c *Client) SeeTask(ctx context.Context, id sessions.ID) error {
+	return c.call(ctx, http.MethodPost, taskPath(id, "/seen"), nil, nil)
+}
+
 // RemoveTask deletes an ended task with its log.
 func (c *Client) RemoveTask(ctx context.Context, id sessions.ID) error {
 	return c.call(ctx, http.MethodDelete, taskPath(id, ""), nil, nil)

@@ -174,7 +174,7 @@ func TestClipboardProgramsAreNotRun(t *testing.T) {
 func TestQuestion(t *testing.T) {
 	t.Parallel()
 	s := sessions.Session{ID: "id", Title: "work"}
-	for _, op := range []dialog.Op{dialog.OpStop, dialog.OpClose, dialog.OpRemove} {
+	for _, op := range []dialog.Op{dialog.OpStop, dialog.OpClose} {
 		for _, k := range []string{"y", "enter"} {
 			if got := press(dialog.NewQuestion(keys.New(""), op, s), k); got != (dialog.Confirmed{Op: op, ID: "id"}) {
 				t.Errorf("%s %s: %v", op, k, got)
@@ -193,11 +193,22 @@ func TestQuestion(t *testing.T) {
 
 func TestRename(t *testing.T) {
 	t.Parallel()
-	f := dialog.NewRename(keys.New(""), sessions.Session{ID: "id", Title: "old"})
-	if got := press(f, "er", "enter"); got != (dialog.RenameWanted{ID: "id", Title: "older"}) {
-		t.Errorf("got %v", got)
+	older, none, website := "older", "", "website"
+	for name, tt := range map[string]struct {
+		keys []string
+		want dialog.Action
+	}{
+		"title":           {[]string{"er", "enter"}, dialog.RenameWanted{ID: "id", Title: &older}},
+		"project":         {[]string{"down", "ctrl+u", "web", "tab", "enter"}, dialog.RenameWanted{ID: "id", Project: &website}},
+		"project removed": {[]string{"tab", "ctrl+u", "enter"}, dialog.RenameWanted{ID: "id", Project: &none}},
+		"nothing":         {[]string{"enter"}, dialog.Closed{}},
+	} {
+		f := dialog.NewRename(keys.New(""), sessions.Session{ID: "id", Title: "old", Project: "corral"}, []string{"corral", "website"})
+		if diff := cmp.Diff(tt.want, press(f, tt.keys...)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
 	}
-	f = dialog.NewRename(keys.New(""), sessions.Session{ID: "id", Title: "old"})
+	f := dialog.NewRename(keys.New(""), sessions.Session{ID: "id", Title: "old"}, nil)
 	if got := press(f, "ctrl+u", "enter"); got != nil || !strings.Contains(view(f), "cannot be empty") {
 		t.Errorf("an empty title: %v\n%s", got, view(f))
 	}
@@ -267,7 +278,7 @@ func TestDialogsFitAnyArea(t *testing.T) {
 			return f
 		},
 		"question": func() dialog.Dialog { return dialog.NewQuestion(m, dialog.OpStop, s) },
-		"rename":   func() dialog.Dialog { return dialog.NewRename(m, s) },
+		"rename":   func() dialog.Dialog { return dialog.NewRename(m, s, []string{"a", "b"}) },
 		"help":     func() dialog.Dialog { return dialog.NewHelp(m, "") },
 		"details":  func() dialog.Dialog { return dialog.NewDetails(m, s) },
 	} {

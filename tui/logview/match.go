@@ -39,6 +39,7 @@ type matcher struct {
 	total  int64   // of the known
 	recent []chunkHits
 	buf    []byte
+	last   int64 // the chunk that was searched last
 }
 
 // chunkHits are the starts of the matching lines of a chunk, counted from its begin.
@@ -201,10 +202,15 @@ func (m *matcher) search(ctx context.Context, k int64) ([]uint32, error) {
 	if m.text.gap.contains(begin) && end <= m.text.gap.to {
 		return nil, nil
 	}
-	base := max(begin-blockSize, 0) // the block before says where the first line begins
-	buf, err := m.read(ctx, base, min(end+overread, m.text.size))
-	if err != nil {
-		return nil, err
+	m.readAhead(k)
+	around := m.around(k)
+	base := around.from
+	var err error
+	buf := m.text.takeAhead(around)
+	if buf == nil {
+		if buf, err = m.read(ctx, base, around.to); err != nil {
+			return nil, err
+		}
 	}
 	if last := end - base; int64(len(buf)) > last && bytes.IndexByte(buf[last-1:], '\n') < 0 {
 		if buf, err = m.read(ctx, base, min(end+2*blockSize, m.text.size)); err != nil {
@@ -239,6 +245,40 @@ func (m *matcher) search(ctx context.Context, k int64) ([]uint32, error) {
 		pos = l.next - base
 	}
 	return hits, nil
+}
+
+// around is what is read to search chunk k: the block before says where its first line begins.
+func (m *matcher) around(k int64) span {
+	return span{max(k*chunkSize-blockSize, 0), min((k+1)*chunkSize+overread, m.text.size)}
+}
+
+// readAhead has chunk k read, and those that are searched after chunk k, if the search goes on as it came.
+func (m *matcher) readAhead(k int64) {
+	step := int64(1)
+	if k < m.last {
+		step = -1
+	}
+	m.last = k
+	if m.text.ahead == nil {
+		return
+	}
+	var want []span
+	for next := k; next >= 0 && next < int64(len(m.counts)) && len(want) <= aheadMost; next += step {
+		s := m.around(next)
+		if next != k && m.counts[next] != unknown || s.to > m.text.gap.from && s.from < m.text.gap.to {
+			break
+		}
+		want = append(want, s)
+	}
+	m.text.ahead.want(want)
+}
+
+// takeAhead returns a stretch that was read ahead, nil when it has to be read.
+func (t *text) takeAhead(s span) []byte {
+	if t.ahead == nil {
+		return nil
+	}
+	return t.ahead.take(s)
 }
 
 func (m *matcher) read(ctx context.Context, from, to int64) ([]byte, error) {

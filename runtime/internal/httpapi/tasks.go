@@ -21,6 +21,7 @@ type Tasks interface {
 	List(ctx context.Context) ([]rtapi.Task, error)
 	Get(ctx context.Context, id string) (rtapi.Task, error)
 	Cancel(ctx context.Context, id string, req rtapi.CancelRequest) (rtapi.Task, error)
+	See(ctx context.Context, id string) (rtapi.Task, error)
 	Remove(ctx context.Context, id string) error
 	Usage(ctx context.Context) (map[string]rtapi.Usage, error)
 	// Log opens the log at offset; nil when there is nothing there. With wait it first waits for that to change.
@@ -58,6 +59,10 @@ func (a api) cancelTask(r *http.Request) (any, error) {
 		return nil, err
 	}
 	return a.Tasks.Cancel(r.Context(), r.PathValue("id"), req)
+}
+
+func (a api) seeTask(r *http.Request) (any, error) {
+	return a.Tasks.See(r.Context(), r.PathValue("id"))
 }
 
 func (a api) logMarks(r *http.Request) (any, error) {

@@ -38,6 +38,11 @@ func (a *API) cancelTask(ctx context.Context, r *http.Request) (int, any, error)
 	return http.StatusOK, t, err
 }
 
+func (a *API) seeTask(ctx context.Context, r *http.Request) (int, any, error) {
+	t, err := a.cfg.Service.SeeTask(ctx, id(r))
+	return http.StatusOK, t, err
+}
+
 func (a *API) taskUsage(ctx context.Context, _ *http.Request) (int, any, error) {
 	all, err := a.cfg.Service.TaskUsage(ctx)
 	return http.StatusOK, all, err

@@ -19,6 +19,7 @@ type Tasks interface {
 	Tasks(ctx context.Context) ([]rtapi.Task, error)
 	Task(ctx context.Context, id string) (rtapi.Task, error)
 	CancelTask(ctx context.Context, id string, req rtapi.CancelRequest) (rtapi.Task, error)
+	SeeTask(ctx context.Context, id string) (rtapi.Task, error)
 	RemoveTask(ctx context.Context, id string) error
 	TaskUsage(ctx context.Context) (map[string]rtapi.Usage, error)
 	LogMarks(ctx context.Context, id string, from int64) ([]rtapi.LogMark, error)
@@ -133,6 +134,15 @@ func (s *Service) GetTask(ctx context.Context, id sessions.ID) (sessions.Task, e
 // CancelTask asks for a task's end. By is who asks.
 func (s *Service) CancelTask(ctx context.Context, id sessions.ID, by string) (sessions.Task, error) {
 	t, err := s.Runtime.CancelTask(ctx, string(id), rtapi.CancelRequest{By: sessions.CleanLine(by, maxReason)})
+	if err != nil {
+		return sessions.Task{}, runtimeError(err)
+	}
+	return taskOf(t, s.Node), nil
+}
+
+// SeeTask notes that somebody has looked at an ended task.
+func (s *Service) SeeTask(ctx context.Context, id sessions.ID) (sessions.Task, error) {
+	t, err := s.Runtime.SeeTask(ctx, string(id))
 	if err != nil {
 		return sessions.Task{}, runtimeError(err)
 	}
