@@ -52,7 +52,7 @@ func TestRemovalIsDoneWhenItsTimeIsOver(t *testing.T) {
 	one, build := session(1, "one", sessions.Stopped), task(3, "build", sessions.TaskSucceeded)
 	d := withTasks(t, 80, 24, &tuitest.Backend{}, []sessions.Session{one}, build)
 	d.Press("X", "X")
-	d.shows("Nothing")
+	d.shows("No sessions yet")
 	d.Update(tui.RemovalDueMsg(one.ID)) // the clock of one that was taken back, say
 	if calls := d.changes(); len(calls) != 0 {
 		t.Fatalf("it was removed before its time: %v", calls)

@@ -201,7 +201,7 @@ func TestGoldenTasks(t *testing.T) {
 		all := everyTask()
 		b := &tuitest.Backend{Tasks: tuitest.Tasks{
 			OnUsage: func() map[sessions.ID]sessions.Usage {
-				return map[sessions.ID]sessions.Usage{all[1].ID: {UserSeconds: 170, SystemSeconds: 12, MemoryBytes: 84 << 20}}
+				return map[sessions.ID]sessions.Usage{all[1].ID: {WallSeconds: 190, UserSeconds: 170, SystemSeconds: 12, MemoryBytes: 84 << 20}}
 			},
 			Logs: map[sessions.ID]*tuitest.Log{all[1].ID: tuitest.NewLog("\x1b[32mok\x1b[m   corral/vt  1.2s\n\x1b[32mok\x1b[m   corral/tui  3.4s\n")},
 		}}
