@@ -87,7 +87,7 @@ func TestLists(t *testing.T) {
 
 	d = c.Dashboard(80, 24)
 	d.WaitFor("✓ backup")
-	d.Type("X") // of the live session that is selected
+	d.Type("gX") // of the live session
 	d.WaitFor("only an ended session can be removed")
 	d.Type("GX")
 	d.WaitFor("removed backup")

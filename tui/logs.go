@@ -161,7 +161,7 @@ func (r *logReader) typed(k tea.KeyMsg) tea.Cmd {
 			r.at = (r.at + 1) % len(r.cfg.Logs)
 			return r.open()
 		case keys.Help:
-			r.overlay.Open(dialog.NewHelp(r.keys, ""))
+			r.overlay.Open(dialog.NewHelp(r.keys, "", []keys.Context{keys.Log, keys.Prompt, keys.Page}))
 			return nil
 		default:
 		}

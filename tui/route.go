@@ -2,6 +2,7 @@ package tui
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -123,7 +124,13 @@ func (a *App) command(action keys.Action) tea.Cmd {
 		a.arrange()
 		a.resizePanes()
 	case keys.Help:
-		a.overlay.Open(dialog.NewHelp(a.keys, a.version))
+		contexts := keys.Contexts()
+		if a.tasks.reading { // what is at hand comes first
+			contexts = append([]keys.Context{keys.Log, keys.Prompt}, slices.DeleteFunc(contexts, func(c keys.Context) bool {
+				return c == keys.Log || c == keys.Prompt
+			})...)
+		}
+		a.overlay.Open(dialog.NewHelp(a.keys, a.version, contexts))
 	case keys.Redraw:
 		a.display.Invalidate()
 	case keys.StartUp:

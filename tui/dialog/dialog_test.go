@@ -217,7 +217,7 @@ func TestRename(t *testing.T) {
 func TestHelpShowsEveryKeyAndScrolls(t *testing.T) {
 	t.Parallel()
 	m := keys.New("")
-	h := dialog.NewHelp(m, "1.0")
+	h := dialog.NewHelp(m, "1.0", keys.Contexts())
 	all := ""
 	for range 40 {
 		all += view(h)
@@ -279,7 +279,7 @@ func TestDialogsFitAnyArea(t *testing.T) {
 		},
 		"question": func() dialog.Dialog { return dialog.NewQuestion(m, dialog.OpStop, s) },
 		"rename":   func() dialog.Dialog { return dialog.NewRename(m, s, []string{"a", "b"}) },
-		"help":     func() dialog.Dialog { return dialog.NewHelp(m, "") },
+		"help":     func() dialog.Dialog { return dialog.NewHelp(m, "", keys.Contexts()) },
 		"details":  func() dialog.Dialog { return dialog.NewDetails(m, s) },
 	} {
 		for w := 40; w <= 200; w += 7 {
@@ -300,7 +300,7 @@ func TestOverlayIsAStack(t *testing.T) {
 	if o.Top() != nil {
 		t.Error("an empty stack has a top")
 	}
-	a, b := dialog.NewHelp(keys.New(""), ""), dialog.NewHelp(keys.New(""), "")
+	a, b := dialog.NewHelp(keys.New(""), "", nil), dialog.NewHelp(keys.New(""), "", nil)
 	o.Open(a)
 	o.Open(b)
 	if o.Top() != b {

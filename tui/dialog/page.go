@@ -53,18 +53,21 @@ func (p *page) block(t *style.Theme, title string, lines []string, w, h int) str
 // Help shows every key.
 type Help struct {
 	page
-	version string
+	version  string
+	contexts []keys.Context
 }
 
-// NewHelp returns the help.
-func NewHelp(m *keys.Map, version string) *Help { return &Help{page: page{keys: m}, version: version} }
+// NewHelp returns the help for some contexts, in this order.
+func NewHelp(m *keys.Map, version string, contexts []keys.Context) *Help {
+	return &Help{page: page{keys: m}, version: version, contexts: contexts}
+}
 
 // View returns the help as a block.
 func (d *Help) View(t *style.Theme, w, h int) string {
 	width := inner(w, 76)
 	const keyColumn = 17 // "backspace ctrl+h"
 	var lines []string
-	for _, c := range keys.Contexts() {
+	for _, c := range d.contexts {
 		if len(lines) > 0 {
 			lines = append(lines, "")
 		}
