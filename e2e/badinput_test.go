@@ -9,8 +9,11 @@ import (
 	"strings"
 	"testing"
 
+	"corral/e2e/program"
+
 	"corral/e2e/harness"
 	"corral/sessions"
+	"corral/sessions/sessionclient"
 )
 
 // badInput is something that somebody got wrong, and what one verb must say about it.
@@ -57,10 +60,7 @@ func surroundings() []badInput {
 			t.Helper()
 			bin := filepath.Join(c.Dir, "bin")
 			makeDir(t, bin, 0o700)
-			script := "#!/bin/sh\necho tmux 3.2a\n"
-			if err := os.WriteFile(filepath.Join(bin, "tmux"), []byte(script), 0o700); err != nil { //nolint:gosec // a program
-				t.Fatal(err)
-			}
+			program.Write(t, filepath.Join(bin, "tmux"), []byte("#!/bin/sh\necho tmux 3.2a\n"))
 			c.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 		}, args("new"), 4, `is tmux 3.2a, and Corral needs 3.3a or newer`},
 		{"cluster of another major version", func(t *testing.T, c *harness.Corral) {
@@ -97,7 +97,7 @@ func surroundings() []badInput {
 // namespaced are surroundings that are only made for one process tree, in a mount namespace of its own.
 func namespaced() []badInput {
 	const programs = "/usr/lib/postgresql"
-	return []badInput{
+	list := []badInput{
 		{"full disk", func(t *testing.T, c *harness.Corral) {
 			t.Helper()
 			makeDir(t, c.Data, 0o700)
@@ -107,12 +107,15 @@ func namespaced() []badInput {
 			t.Helper()
 			c.InNamespace(`mount -t tmpfs none ` + programs)
 		}, args("new"), 4, `PostgreSQL's server programs are not installed; apt-get install postgresql`},
-		{"no user postgres", func(t *testing.T, c *harness.Corral) {
+	}
+	if os.Getuid() == 0 { // everybody else runs PostgreSQL as himself
+		list = append(list, badInput{"no user postgres", func(t *testing.T, c *harness.Corral) {
 			t.Helper()
 			passwd := filepath.Join(c.Dir, "passwd")
 			c.InNamespace(`grep -v ^postgres: /etc/passwd >` + passwd + `; mount --bind ` + passwd + ` /etc/passwd`)
-		}, args("new"), 4, `there is no user postgres for PostgreSQL to run as; apt-get install postgresql makes it`},
+		}, args("new"), 4, `there is no user postgres for PostgreSQL to run as; apt-get install postgresql makes it`})
 	}
+	return list
 }
 
 func args(s ...string) []string { return s }
@@ -205,6 +208,13 @@ func TestHostileTitles(t *testing.T) {
 		if r.Code != 0 && (r.Code != 2 || strings.Count(r.Stderr, "\n") != 1) {
 			t.Errorf("%q: exit %d %s", title, r.Code, r.Stderr)
 		}
+	}
+	// More than an argument can hold comes over the API.
+	api := sessionclient.New(sessionclient.Config{Socket: filepath.Join(c.Data, "run", "server.sock"), ClientName: "test"})
+	defer api.CloseIdleConnections()
+	long, err := api.Create(t.Context(), sessions.CreateRequest{Kind: sessions.KindShell, Title: strings.Repeat("\u202e日", 1<<18), CWD: c.Home})
+	if err != nil || len(long.Title) > 1000 {
+		t.Errorf("a title of 1 MB: %d bytes, %v", len(long.Title), err)
 	}
 	made := c.List()
 	for _, verb := range [][]string{args("ls"), args("status")} {

@@ -29,7 +29,7 @@ func examined(t *testing.T, c *harness.Corral, code int) map[string]doctor.Check
 // TestDoctor looks before the first start, while all runs, and after somebody has changed the tmux server.
 func TestDoctor(t *testing.T) {
 	t.Parallel()
-	c := harness.New(t)
+	c := harness.Empty(t)
 	for name, check := range examined(t, c, 0) {
 		if check.Level == doctor.Problem {
 			t.Errorf("before the first start: %s: %s", name, check.Message)
@@ -84,7 +84,7 @@ func TestDoctorSurvivesWhatIsBroken(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			corral := harness.New(t)
+			corral := harness.Empty(t)
 			c.spoil(t, corral)
 			check := examined(t, corral, 1)[c.check]
 			if check.Level != doctor.Problem || check.Fix == "" || strings.Contains(check.Message, "swordfish") {
@@ -96,7 +96,7 @@ func TestDoctorSurvivesWhatIsBroken(t *testing.T) {
 
 func TestLogs(t *testing.T) {
 	t.Parallel()
-	c := harness.New(t)
+	c := harness.Empty(t)
 	play(t, c,
 		step{args("logs"), 2, "", `corral logs takes server\|runtime\|recorder`},
 		step{args("logs", "nothing"), 2, "", `there is no log of "nothing"`},

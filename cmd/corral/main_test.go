@@ -58,7 +58,7 @@ func says(c *harness.Corral, want string, verb ...string) error {
 
 func TestWrongUsage(t *testing.T) {
 	t.Parallel()
-	c := harness.New(t)
+	c := harness.Empty(t)
 	play(t, c,
 		step{args("lss"), 2, "", `^corral: there is no verb "lss"; did you mean corral ls\?\n$`},
 		step{args("\x1b[31mfrobnicate\n"), 2, "", `^corral: there is no verb "\[31mfrobnicate"; see corral --help\n$`},
@@ -90,7 +90,7 @@ func nothingMade(t *testing.T, c *harness.Corral) {
 
 func TestStatusAndDownStartNothing(t *testing.T) {
 	t.Parallel()
-	c := harness.New(t)
+	c := harness.Empty(t)
 	play(t, c,
 		step{args("status"), 0, `server +DOWN.*runtime +DOWN.*tmux +DOWN.*corral up`, ""},
 		step{args("down"), 0, `stopped`, ""},
@@ -105,7 +105,7 @@ func TestStatusAndDownStartNothing(t *testing.T) {
 
 func TestNobodyStartsAnybody(t *testing.T) {
 	t.Parallel()
-	c := harness.New(t)
+	c := harness.Empty(t)
 	if err := os.Mkdir(c.Data, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +192,7 @@ func TestBadSurroundings(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := harness.New(t)
+			c := harness.Empty(t)
 			bad.prepare(t, c)
 			play(t, c, bad.step)
 			if len(bad.step.args) == 0 {

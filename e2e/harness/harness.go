@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"corral/sessions"
+	"corral/sessions/sessionclient"
 )
 
 // Bounds of waiting. Each is far above what the product needs, so that only a hang or a wrong state hits it; limits
@@ -168,7 +169,7 @@ func (c *Corral) Cmd(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, c.bin, args...)
 	if c.namespace != "" {
 		script := c.namespace + ` || exit 99; exec "$0" "$@"`
-		cmd = exec.CommandContext(ctx, "unshare", append([]string{"--mount", "sh", "-c", script, c.bin}, args...)...)
+		cmd = exec.CommandContext(ctx, "unshare", namespaced(append([]string{"sh", "-c", script, c.bin}, args...)...)...)
 	}
 	cmd.Env = c.Env()
 	cmd.Dir = c.Home
@@ -250,7 +251,7 @@ func (c *Corral) WaitState(id sessions.ID, bound time.Duration, states ...sessio
 	c.T.Helper()
 	var s sessions.Session
 	c.Eventually(bound, func() error {
-		s = c.Session(id)
+		s = c.look(id)
 		for _, want := range states {
 			if s.State == want {
 				return nil
@@ -259,6 +260,20 @@ func (c *Corral) WaitState(id sessions.ID, bound time.Duration, states ...sessio
 		return fmt.Errorf("session %s is %s (%s), want %v", s.Title, s.State, s.StateReason, states)
 	})
 	return s
+}
+
+// look returns the session as the server says, asked without a process of its own: waiting tests ask often. A server
+// that does not answer is asked through the binary, which starts it.
+func (c *Corral) look(id sessions.ID) sessions.Session {
+	c.T.Helper()
+	client := sessionclient.New(sessionclient.Config{Socket: filepath.Join(c.Data, "run", "server.sock"), ClientName: "test"})
+	defer client.CloseIdleConnections()
+	ctx, cancel := context.WithTimeout(context.Background(), Soon)
+	defer cancel()
+	if s, err := client.Get(ctx, id); err == nil {
+		return s
+	}
+	return c.Session(id)
 }
 
 // Eventually repeats try until it returns nil; it fails with try's last error after the bound. It is for facts that
@@ -335,14 +350,23 @@ func Alive(pid int) bool {
 }
 
 // InNamespace makes every later command run in a mount namespace of its own, after the shell script; what that mounts,
-// nobody else sees. Where the kernel gives none, as in most containers, the test ends here.
+// nobody else sees.
 func (c *Corral) InNamespace(script string) {
 	c.T.Helper()
 	Need(c.T, "unshare", "util-linux")
-	if out, err := exec.Command("unshare", "--mount", "true").CombinedOutput(); err != nil {
-		c.T.Skipf("this machine lets us make no mount namespace: %s", out)
+	if out, err := exec.Command("unshare", namespaced("true")...).CombinedOutput(); err != nil {
+		c.T.Fatalf("this machine gives no mount namespace (in a container: run it with CAP_SYS_ADMIN): %v: %s", err, out)
 	}
 	c.namespace = script
+}
+
+// namespaced are unshare's arguments. Who is not root needs a user namespace besides, in which he stays himself.
+func namespaced(args ...string) []string {
+	flags := []string{"--mount"}
+	if os.Getuid() != 0 {
+		flags = []string{"--user", "--map-current-user", "--keep-caps", "--mount"}
+	}
+	return append(flags, args...)
 }
 
 // Tmux runs a tmux command on this Corral's private server.

@@ -20,29 +20,23 @@ type Keeper struct {
 const keeper = `
 dir=$1
 read -r _
-marks=$dir/
+marks=$dir/marks
+echo "$dir/" >"$marks"
 for f in "$dir"/*/d/postgres.path; do
-	[ -e "$f" ] && marks="$marks $(dirname "$(cat "$f")")"
+	[ -e "$f" ] && echo "$(dirname "$(cat "$f")")/" >>"$marks"
 done
-self=$$
 for round in 1 2 3; do
-	for p in /proc/[0-9]*; do
-		pid=${p#/proc/}
-		case $pid in "$self" | "$PPID") continue ;; esac
-		for m in $marks; do
-			if tr '\0' ' ' <"$p/cmdline" 2>/dev/null | grep -qF "$m" ||
-				tr '\0' ' ' <"$p/environ" 2>/dev/null | grep -qF "$m" ||
-				case "$(readlink "$p/cwd")/" in "$m"*) true ;; *) false ;; esac; then
-				kill -9 "$pid" 2>/dev/null
-				break
-			fi
-		done
+	{
+		grep -lasF -f "$marks" /proc/[0-9]*/cmdline /proc/[0-9]*/environ
+		find /proc/[0-9]* -maxdepth 1 -name cwd -printf '%p %l/\n' 2>/dev/null | grep -F -f "$marks"
+	} | cut -d/ -f3 | sort -u | while read -r pid; do
+		case $pid in $$ | $PPID) ;; *) kill -9 "$pid" 2>/dev/null ;; esac
 	done
 	sleep 0.3
 done
-for m in $marks; do
+while read -r m; do
 	case $m in /var/lib/corral/?*) rm -rf "$m" ;; esac
-done
+done <"$marks"
 [ -e "$dir/keep" ] || rm -rf "$dir"
 `
 

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 
+	"corral/e2e/program"
+
 	"corral/sessions"
 )
 
@@ -29,9 +31,7 @@ func asUser(t *testing.T, uid int, test, dir string) {
 		t.Fatal(err)
 	}
 	bin := filepath.Join(shared(t, uid), "paths.test")
-	if err := os.WriteFile(bin, self, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	program.Write(t, bin, self)
 	cmd := exec.Command(bin, "-test.run=^"+test+"$", "-test.v")
 	cmd.Env = append(os.Environ(), "PATHS_TEST_DIR="+dir)
 	cmd.Dir = "/"

@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"corral/e2e/program"
+
 	"go.uber.org/goleak"
 
 	"corral/e2e/rounds"
@@ -69,9 +71,7 @@ func play(t *testing.T, uid int, role, path string) (*exec.Cmd, string) {
 			t.Fatal(err)
 		}
 		bin = filepath.Join(open(t), "sock.test")
-		if err := os.WriteFile(bin, self, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		program.Write(t, bin, self)
 	}
 	cmd := exec.Command(bin, role, path)
 	cmd.Dir = "/"

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"corral/e2e/program"
+
 	"github.com/google/go-cmp/cmp"
 
 	"corral/runtime/rtapi"
@@ -40,9 +42,7 @@ func TestPlacementIsToldFromTheControlGroup(t *testing.T) {
 	dir := t.TempDir()
 	loginctl := func(says string) string {
 		path := filepath.Join(dir, "loginctl-"+says)
-		if err := os.WriteFile(path, []byte("#!/bin/sh\necho "+says+"\n"), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		program.Write(t, path, []byte("#!/bin/sh\necho "+says+"\n"))
 		return path
 	}
 	for group, c := range map[string]struct {
@@ -84,9 +84,7 @@ func TestTheScopeGetsTheCleanEnvironmentAndItsFailureIsNoFailure(t *testing.T) {
 	out := filepath.Join(dir, "out")
 	script := func(name, text string) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		program.Write(t, path, []byte("#!/bin/sh\n"+text+"\n"))
 		return path
 	}
 	server := script("server", "env > "+out)

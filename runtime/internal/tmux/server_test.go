@@ -4,13 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"corral/e2e/program"
 
 	"corral/e2e/rounds"
 	"corral/runtime/internal/procfs"
@@ -333,11 +334,7 @@ func TestAMissingOrOldTmuxIsSaidInOneSentence(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	old := filepath.Join(dir, "tmux")
-	// Written by another process: a child that somebody forks meanwhile would hold our descriptor, and the file be busy.
-	write := exec.Command("/bin/sh", "-c", `printf '#!/bin/sh\necho tmux 3.2a\n' >"$0" && chmod 700 "$0"`, old)
-	if out, err := write.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	program.Write(t, old, []byte("#!/bin/sh\necho tmux 3.2a\n"))
 	if _, err := New(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "tmux 3.2a, and Corral needs 3.3a") {
 		t.Errorf("got %v", err)
 	}
