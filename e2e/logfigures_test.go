@@ -75,10 +75,19 @@ func TestLogFigures(t *testing.T) {
 	})
 	d.Type("l")
 	d.WaitFor("q back")
+	st := c.Status()
+	roles := map[string][]int{"dashboard": {d.PID()}, "server": {st.Server.PID}, "runtime": {st.Runtime.PID}}
+	used := map[string]time.Duration{}
+	for role, pids := range roles {
+		used[role] = cpu(t, pids)
+	}
 	found := timed("search from the end to a hit at 90 %, counted", func() {
 		d.Type("/there is just one such line\r")
 		d.WaitFor("1 of 1", "there is just one such line")
 	})
+	for role, pids := range roles {
+		t.Logf("%-60s %v", "of it CPU of the "+role, (cpu(t, pids) - used[role]).Round(time.Millisecond))
+	}
 	d.Type("/\x15\rG")
 	d.WaitFor("the end of the log")
 	narrowed := timed("filter, the one line shown and all counted", func() {
