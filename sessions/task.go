@@ -145,3 +145,14 @@ const (
 
 // MaxLogRead is the most bytes of a log that one request may ask for.
 const MaxLogRead = 8 << 20
+
+// LogPlace is the answer of GET /v1/tasks/{id}/log/find?text=T&from=N&to=N: where the text begins first among these bytes.
+type LogPlace struct {
+	At int64 `json:"at"` // negative: nowhere
+}
+
+// The most that one such request may look through, and look for, in bytes.
+const (
+	MaxLogFind     = 64 << 20
+	MaxLogFindText = 4 << 10
+)

@@ -97,3 +97,8 @@ type LogMark struct {
 	Offset int64     `json:"offset"`
 	At     time.Time `json:"at"`
 }
+
+// LogPlace is a place in a log.
+type LogPlace struct {
+	At int64 `json:"at"` // negative: nowhere
+}

@@ -56,6 +56,12 @@ func (c *Client) LogMarks(ctx context.Context, id string, from int64) ([]rtapi.L
 	return marks, c.call(ctx, http.MethodGet, task(id, "/log/marks?from=")+strconv.FormatInt(from, 10), nil, &marks)
 }
 
+// FindInLog looks for text in a task's log, with the query of the sessions API.
+func (c *Client) FindInLog(ctx context.Context, id, rawQuery string) (rtapi.LogPlace, error) {
+	var place rtapi.LogPlace
+	return place, c.call(ctx, http.MethodGet, task(id, "/log/find?")+rawQuery, nil, &place)
+}
+
 // TaskLog asks for bytes of a task's log, with the query of the sessions API. The answer is for the caller to pass on and
 // to close.
 func (c *Client) TaskLog(ctx context.Context, id, rawQuery string) (*http.Response, error) {

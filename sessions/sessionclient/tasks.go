@@ -189,6 +189,18 @@ func (l *TaskLog) Wait(ctx context.Context, size int64) (sessions.LogInfo, error
 	}
 }
 
+// Find returns where text begins first among the bytes from one offset up to another, negative for nowhere. They are
+// searched where they lie.
+func (l *TaskLog) Find(ctx context.Context, text []byte, from, to int64) (int64, error) {
+	if len(text) == 0 || len(text) > sessions.MaxLogFindText || to-from > sessions.MaxLogFind {
+		return 0, &sessions.Error{Code: sessions.CodeInvalid, Message: "too much is looked for in a log at once"}
+	}
+	q := url.Values{"text": {string(text)}, "from": {strconv.FormatInt(from, 10)}, "to": {strconv.FormatInt(to, 10)}}
+	var place sessions.LogPlace
+	err := l.client.call(ctx, http.MethodGet, taskPath(l.id, "/log/find?"+q.Encode()), nil, &place)
+	return place.At, err
+}
+
 // Marks returns when the bytes came, of those marks that lie at or after from.
 func (l *TaskLog) Marks(ctx context.Context, from int64) ([]sessions.LogMark, error) {
 	var marks []sessions.LogMark

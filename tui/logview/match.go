@@ -39,7 +39,9 @@ type matcher struct {
 	total  int64   // of the known
 	recent []chunkHits
 	buf    []byte
-	last   int64 // the chunk that was searched last
+	last   int64  // the chunk that was searched last
+	finder Finder // nil: everything has to be read
+	back   int64  // how many chunks it is asked of at once, backwards
 }
 
 // chunkHits are the starts of the matching lines of a chunk, counted from its begin.
@@ -51,7 +53,8 @@ type chunkHits struct {
 const unknown = -1
 
 func newMatcher(t *text, p Pattern) (*matcher, error) {
-	m := &matcher{pattern: p, text: t}
+	m := &matcher{pattern: p, text: t, back: 1}
+	m.finder, _ = t.src.(Finder)
 	if p.Regexp {
 		re, err := regexp.Compile("(?m)" + p.Text)
 		if err != nil {
@@ -178,15 +181,20 @@ func (m *matcher) hits(ctx context.Context, k int64) ([]uint32, error) {
 			return c.hits, nil
 		}
 	}
+	if m.counts[k] == unknown {
+		if err := m.skip(ctx, k); err != nil {
+			return nil, err
+		}
+	}
+	if m.counts[k] == 0 {
+		m.last = k
+		return nil, nil
+	}
 	hits, err := m.search(ctx, k)
 	if err != nil {
 		return nil, err
 	}
-	if m.counts[k] == unknown {
-		m.counts[k] = int32(len(hits))
-		m.known++
-		m.total += int64(len(hits))
-	}
+	m.note(k, len(hits))
 	if len(hits) > 0 {
 		if len(m.recent) == keptChunks {
 			m.recent = slices.Delete(m.recent, 0, 1)

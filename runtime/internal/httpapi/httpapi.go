@@ -98,6 +98,7 @@ func New(cfg Config) http.Handler {
 		"POST /v1/tasks/{id}/cancel":        a.cancelTask,
 		"POST /v1/tasks/{id}/seen":          a.seeTask,
 		"GET /v1/tasks/{id}/log/marks":      a.logMarks,
+		"GET /v1/tasks/{id}/log/find":       a.findInLog,
 		"DELETE /v1/terminals/{id}/journal": a.removeJournal,
 	} {
 		mux.HandleFunc(pattern, a.answer(h))

@@ -26,6 +26,8 @@ type Tasks interface {
 	Usage(ctx context.Context) (map[string]rtapi.Usage, error)
 	// Log opens the log at offset; nil when there is nothing there. With wait it first waits for that to change.
 	Log(ctx context.Context, id string, offset int64, wait bool) (rtapi.LogInfo, *os.File, error)
+	// Find looks for text that begins from one offset up to another.
+	Find(ctx context.Context, id, text string, from, to int64) (rtapi.LogPlace, error)
 	Marks(ctx context.Context, id string, from int64) ([]rtapi.LogMark, error)
 }
 
@@ -75,6 +77,24 @@ func (a api) logMarks(r *http.Request) (any, error) {
 		marks = []rtapi.LogMark{} // likewise
 	}
 	return marks, err
+}
+
+func (a api) findInLog(r *http.Request) (any, error) {
+	q := r.URL.Query()
+	from, err := offset(q, "from")
+	if err != nil {
+		return nil, err
+	}
+	to, err := offset(q, "to")
+	if err != nil {
+		return nil, err
+	}
+	text := q.Get("text")
+	if text == "" || len(text) > sessions.MaxLogFindText || to-from > sessions.MaxLogFind {
+		return nil, &rtapi.Error{Code: "invalid", Message: fmt.Sprintf(
+			"a search wants a text of at most %d bytes and at most %d bytes to look through", sessions.MaxLogFindText, sessions.MaxLogFind)}
+	}
+	return a.Tasks.Find(r.Context(), r.PathValue("id"), text, from, to)
 }
 
 // copySize is how much of a log is copied at a time: what a unix socket takes at once (net.core.wmem_default).

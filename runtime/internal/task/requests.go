@@ -310,6 +310,21 @@ func (m *Manager) awaitLog(ctx context.Context, id string, offset int64) (rtapi.
 	}
 }
 
+// Find looks for text in a task's log.
+func (m *Manager) Find(ctx context.Context, id, text string, from, to int64) (rtapi.LogPlace, error) {
+	if !validID(id) {
+		return rtapi.LogPlace{}, notFound(id)
+	}
+	if _, err := os.Stat(m.path(id)); err != nil {
+		return rtapi.LogPlace{}, notFound(id)
+	}
+	at, err := taskdir.Find(ctx, m.path(id), []byte(text), from, to)
+	if err != nil {
+		return rtapi.LogPlace{}, fmt.Errorf("search the log of task %s: %w", id, err)
+	}
+	return rtapi.LogPlace{At: at}, nil
+}
+
 // Marks returns when the bytes of a task's log came.
 func (m *Manager) Marks(_ context.Context, id string, from int64) ([]rtapi.LogMark, error) {
 	if !validID(id) {

@@ -94,6 +94,7 @@ func New(stop context.Context, cfg Config) *API {
 		"POST /v1/tasks/{id}/cancel":       a.cancelTask,
 		"POST /v1/tasks/{id}/seen":         a.seeTask,
 		"GET /v1/tasks/{id}/log/marks":     a.logMarks,
+		"GET /v1/tasks/{id}/log/find":      a.findInLog,
 	} {
 		timeout := requestTimeout
 		if pattern == createPattern || pattern == createTaskPattern {

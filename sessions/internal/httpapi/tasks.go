@@ -57,6 +57,11 @@ func (a *API) logMarks(ctx context.Context, r *http.Request) (int, any, error) {
 	return http.StatusOK, marks, err
 }
 
+func (a *API) findInLog(ctx context.Context, r *http.Request) (int, any, error) {
+	place, err := a.cfg.Service.FindInLog(ctx, id(r), r.URL.RawQuery)
+	return http.StatusOK, place, err
+}
+
 // copySize is how much of a log is copied at a time: what a unix socket takes at once (net.core.wmem_default).
 const copySize = 208 << 10
 

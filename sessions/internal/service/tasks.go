@@ -23,6 +23,7 @@ type Tasks interface {
 	RemoveTask(ctx context.Context, id string) error
 	TaskUsage(ctx context.Context) (map[string]rtapi.Usage, error)
 	LogMarks(ctx context.Context, id string, from int64) ([]rtapi.LogMark, error)
+	FindInLog(ctx context.Context, id, rawQuery string) (rtapi.LogPlace, error)
 }
 
 // maxTaskTime bounds timeout and grace; a year.
@@ -181,6 +182,15 @@ func (s *Service) LogMarks(ctx context.Context, id sessions.ID, from int64) ([]s
 		out[i] = sessions.LogMark(m)
 	}
 	return out, nil
+}
+
+// FindInLog looks for text in a task's log; the runtime reads the query.
+func (s *Service) FindInLog(ctx context.Context, id sessions.ID, rawQuery string) (sessions.LogPlace, error) {
+	place, err := s.Runtime.FindInLog(ctx, string(id), rawQuery)
+	if err != nil {
+		return sessions.LogPlace{}, runtimeError(err)
+	}
+	return sessions.LogPlace(place), nil
 }
 
 // RuntimeError makes an error of the runtime, met outside of the use cases, one for people.
