@@ -263,6 +263,8 @@ func (a *App) hints() []status.Hint {
 		return nil
 	case a.focused:
 		return []status.Hint{{Key: a.prefix.String(), Does: "gives the keyboard back"}}
+	case a.list.Editing():
+		return hintsOf(a.keys, keys.Prompt, keys.Accept, keys.Cancel, keys.Down, keys.Up, keys.EraseAll)
 	}
 	situation := a.situation()
 	if a.tasks.reading {
@@ -271,9 +273,9 @@ func (a *App) hints() []status.Hint {
 	var hints []status.Hint
 	for _, action := range []keys.Action{
 		keys.StartUp, keys.Enter, keys.ShowLog, keys.Create, keys.Run, keys.Restart, keys.Stop, keys.Remove,
-		keys.Details, keys.Zoom, keys.Help, keys.Quit,
+		keys.ShowAll, keys.Details, keys.Zoom, keys.Help, keys.Quit, keys.Narrow, keys.Which, keys.Sort, keys.Rename, keys.Daemons,
 	} {
-		if keys.Reason(action, situation) != "" {
+		if keys.Reason(action, situation) != "" || action == keys.ShowAll && !a.list.Narrowed() {
 			continue
 		}
 		if b, ok := a.keys.Binding(keys.Dashboard, action); ok {

@@ -119,6 +119,7 @@ func (a *App) enter() tea.Cmd {
 	p.Focus()
 	a.focused = true
 	a.list.SetFocus(false)
+	a.list.Edit(false)
 	a.display.Divert(p, a.layout.pane)
 	a.follow(p.Frame().Modes)
 	a.dirty = true

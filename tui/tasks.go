@@ -146,6 +146,7 @@ func (a *App) read() {
 	}
 	a.tasks.reading = true
 	a.list.SetFocus(false)
+	a.list.Edit(false)
 	a.dirty = true
 }
 
