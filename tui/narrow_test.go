@@ -31,7 +31,7 @@ func TestFilterIsTypedIntoTheList(t *testing.T) {
 	d.Press("backspace", "backspace", "backspace", "enter", "n")
 	d.shows("New session")
 	d.Press("esc", "esc")
-	d.lacks("/qu")
+	d.lacks("1 of 2")
 	d.shows("○ one")
 }
 
