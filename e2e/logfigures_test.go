@@ -12,6 +12,7 @@ import (
 
 	"corral/e2e/harness"
 	"corral/e2e/rounds"
+	"corral/sessions"
 )
 
 // pours is a program that prints the piece $1 $2 times, in it one line to be found at nine tenths, and its own end.
@@ -22,9 +23,9 @@ while [ $i -lt $2 ]; do
 done
 echo "the end of the log"`
 
-// ticks is a program that prints $1 lines a second for $2 seconds, in bursts of a hundredth of a second, and then waits.
-const ticks = `for t in $(seq $(($2 * 100))); do
-	seq -f "line %.0f of $t" $(($1 / 100)); sleep 0.009
+// ticks is a program that prints $1 lines a second for $2 seconds, in bursts of a tenth of a second, and then waits.
+const ticks = `for t in $(seq $(($2 * 10))); do
+	seq -f "line %.0f of $t" $(($1 / 10)); sleep 0.09
 done; echo "the end of the ticks"; sleep 1000`
 
 // TestLogFigures measures the log viewer where its user sits: in the dashboard, on the log of a task, through server and
@@ -32,7 +33,7 @@ done; echo "the end of the ticks"; sleep 1000`
 func TestLogFigures(t *testing.T) {
 	t.Parallel()
 	c := harness.New(t)
-	const pieceSize = 1 << 20
+	const pieceSize = 8 << 20
 	piece := filepath.Join(c.Dir, "piece")
 	var text strings.Builder
 	for i := 0; text.Len() < pieceSize; i++ {
@@ -41,8 +42,13 @@ func TestLogFigures(t *testing.T) {
 	if err := os.WriteFile(piece, []byte(text.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	big := runTask(c, "--title", "big", "--", "sh", "-c", pours, "sh", piece, fmt.Sprint(rounds.N(8, 64, 1024)))
-	c.OK("task", "wait", string(big.ID))
+	big := runTask(c, "--title", "big", "--", "sh", "-c", pours, "sh", piece, fmt.Sprint(rounds.N(1, 8, 128)))
+	c.Eventually(5*time.Minute, func() error {
+		if now := task(c, big.ID); now.State != sessions.TaskSucceeded {
+			return fmt.Errorf("it is %s", now.State)
+		}
+		return nil
+	})
 	small := runTask(c, "--title", "small", "--", "true")
 	c.OK("task", "wait", string(small.ID))
 	log := filepath.Join(c.Data, "tasks", string(big.ID), "log")
@@ -146,10 +152,9 @@ func follow(t *testing.T, c *harness.Corral, d *harness.Term) (lag, key time.Dur
 	slices.Sort(took)
 	key = took[len(took)/2]
 	log := filepath.Join(c.Data, "tasks", string(task.ID), "log")
-	c.Eventually(time.Minute, func() error {
-		b, err := os.ReadFile(log)
-		if err != nil || !strings.HasSuffix(string(b), "the end of the ticks\n") {
-			return fmt.Errorf("it still prints: %w", err)
+	c.Eventually(5*time.Minute, func() error {
+		if b, err := os.ReadFile(log); err != nil || !strings.HasSuffix(string(b), "the end of the ticks\n") {
+			return fmt.Errorf("it still prints (%v)", err)
 		}
 		return nil
 	})

@@ -9,8 +9,9 @@ type Finder interface {
 	Find(ctx context.Context, text []byte, from, to int64) (int64, error)
 }
 
-// foundPerStep is how many chunks a finder looks through at a time. It bounds how long a key waits.
-const foundPerStep = 8
+// foundPerStep is how many chunks a finder looks through at a time. It bounds how long a key waits: 32 MiB take about as
+// long as two frames, and the way there and back does not count against them.
+const foundPerStep = 32
 
 // skip asks the source whether chunk k and those that come after it, as the search goes, may have matching lines at all,
 // and notes of those that have none that they have none.
