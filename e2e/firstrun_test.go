@@ -1,9 +1,12 @@
 package e2e
 
 import (
+	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -186,21 +189,55 @@ func TestMainJobTerminalRestored(t *testing.T) {
 		d.WaitFor("modes")
 		way.out(d)
 		d.Exit()
-		tail := d.Tail(400)
-		left := strings.LastIndex(tail, "\x1b[?1049l")
-		if left < 0 {
-			t.Errorf("%s: the alternate screen is not left: %q", way.name, tail)
-			continue
-		}
-		for _, mode := range []string{"1000", "1002", "1003", "1004", "1006", "2004"} {
-			if off := strings.LastIndex(tail, "\x1b[?"+mode+"l"); off < left {
-				t.Errorf("%s: mode %s is not switched off after the alternate screen: %q", way.name, mode, tail)
-			}
-		}
-		if strings.LastIndex(tail, "\x1b[?25h") < strings.LastIndex(tail, "\x1b[?25l") {
-			t.Errorf("%s: the cursor stays hidden: %q", way.name, tail)
+		isRestored(t, way.name, d.Tail(400))
+	}
+
+	// Nothing can prepare for kill -9; the next start on the same terminal cleans up before anything else.
+	shell := exec.Command("bash", "--norc", "-c", `"$0"; echo; echo between; exec "$0"`, c.Cmd(context.Background()).Path)
+	shell.Env, shell.Dir = c.Env(), c.Home
+	d := harness.Open(t, shell, 80, 24)
+	d.WaitFor("modes", harness.Prompt)
+	c.KillPID(childOf(t, d.PID()))
+	d.WaitUntil("the second dashboard", func(string) bool { return strings.Count(d.Tail(1<<20), "\x1b[?1049h") == 2 })
+	d.WaitFor("modes", harness.Prompt)
+	_, after, _ := strings.Cut(d.Tail(1<<20), "between")
+	cleaned, _, _ := strings.Cut(after, "\x1b[?1049h")
+	isRestored(t, "the start after a kill -9", cleaned)
+	d.Type("q")
+	d.Exit()
+	isRestored(t, "quit", d.Tail(400))
+}
+
+// isRestored checks the last bytes that a terminal got.
+func isRestored(t *testing.T, after, tail string) {
+	t.Helper()
+	left := strings.LastIndex(tail, "\x1b[?1049l")
+	if left < 0 {
+		t.Errorf("%s: the alternate screen is not left: %q", after, tail)
+		return
+	}
+	for _, off := range []string{"[?1000l", "[?1002l", "[?1003l", "[?1004l", "[?1006l", "[?2004l", "[>4m", "[<u", "[0 q"} {
+		if strings.LastIndex(tail, "\x1b"+off) < left {
+			t.Errorf("%s: %s does not follow the alternate screen: %q", after, off, tail)
 		}
 	}
+	if strings.LastIndex(tail, "\x1b[?25h") < strings.LastIndex(tail, "\x1b[?25l") {
+		t.Errorf("%s: the cursor stays hidden: %q", after, tail)
+	}
+}
+
+// childOf returns the one child of a process.
+func childOf(t *testing.T, pid int) int {
+	t.Helper()
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	child, err := strconv.Atoi(strings.TrimSpace(string(b)))
+	if err != nil {
+		t.Fatalf("the children of %d are %q", pid, b)
+	}
+	return child
 }
 
 // TestMainJobAttach drives the raw, full-screen attach and its way back.

@@ -6,6 +6,12 @@ import (
 	"testing"
 
 	"corral/e2e/harness"
+	"corral/e2e/standin"
 )
 
-func TestMain(m *testing.M) { os.Exit(harness.Main(m)) }
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == standin.Verb {
+		os.Exit(standin.Main(os.Args[2:]))
+	}
+	os.Exit(harness.Main(m))
+}

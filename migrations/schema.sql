@@ -1,5 +1,21 @@
 -- Made by: go test ./migrations -run Schema -update
 
+CREATE FUNCTION public.restore_rows(target regclass, elements jsonb) RETURNS void
+    LANGUAGE plpgsql
+    AS $_$
+DECLARE
+    names text;
+BEGIN
+    SELECT string_agg(quote_ident(key), ', ') INTO names FROM jsonb_object_keys(elements -> 0) AS key
+    WHERE NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = target AND attname = key AND attgenerated <> '');
+    IF names IS NULL THEN
+        RAISE not_null_violation USING MESSAGE = 'a row has no columns';
+    END IF;
+    EXECUTE format('INSERT INTO %s (%s) SELECT %s FROM jsonb_populate_recordset(NULL::%s, $1)', target, names, names, target)
+        USING elements;
+END
+$_$;
+
 CREATE FUNCTION public.sessions_notify() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -13,8 +29,10 @@ CREATE FUNCTION public.terminal_events_number() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
 BEGIN
-    PERFORM pg_advisory_xact_lock(hashtextextended('corral.terminal_events', 0));
-    NEW.id := nextval('terminal_events_id_seq');
+    IF NEW.id IS NULL THEN
+        PERFORM pg_advisory_xact_lock(hashtextextended('corral.terminal_events', 0));
+        NEW.id := nextval('terminal_events_id_seq');
+    END IF;
     RETURN NEW;
 END
 $$;
@@ -56,6 +74,8 @@ CREATE TABLE public.sessions (
     updated_at timestamp with time zone NOT NULL,
     last_activity_at timestamp with time zone NOT NULL,
     version bigint NOT NULL,
+    state_since timestamp with time zone NOT NULL,
+    state_evidence text DEFAULT ''::text NOT NULL,
     CONSTRAINT sessions_cwd CHECK (((cwd ~~ '/%'::text) AND (octet_length(cwd) <= 4095))),
     CONSTRAINT sessions_deadline CHECK (((deadline IS NULL) OR (state = ANY (ARRAY['STARTING'::text, 'STOPPING'::text])))),
     CONSTRAINT sessions_ended CHECK (((ended_at IS NOT NULL) = (state = ANY (ARRAY['STOPPED'::text, 'FAILED'::text, 'RECOVERABLE'::text])))),
@@ -86,7 +106,14 @@ CREATE TABLE public.terminal_events (
     reason text NOT NULL,
     evidence text NOT NULL,
     exit_code integer,
-    signal integer
+    signal integer,
+    kind text DEFAULT 'transition'::text NOT NULL,
+    moved_from text GENERATED ALWAYS AS (
+CASE
+    WHEN (kind = 'transition'::text) THEN from_state
+    ELSE NULL::text
+END) STORED,
+    CONSTRAINT terminal_events_kind CHECK (((kind = 'transition'::text) OR ((kind = 'conversation'::text) AND (from_state = to_state) AND (to_state = ANY (ARRAY['STARTING'::text, 'RUNNING'::text, 'DETACHED'::text, 'WAITING_FOR_INPUT'::text, 'STOPPING'::text, 'STOPPED'::text, 'FAILED'::text, 'RECOVERABLE'::text])))))
 );
 
 CREATE SEQUENCE public.terminal_events_id_seq
@@ -127,4 +154,4 @@ ALTER TABLE ONLY public.sessions
     ADD CONSTRAINT sessions_node_fkey FOREIGN KEY (node) REFERENCES public.nodes(name);
 
 ALTER TABLE ONLY public.terminal_events
-    ADD CONSTRAINT terminal_events_transition FOREIGN KEY (from_state, to_state) REFERENCES public.state_transitions(from_state, to_state);
+    ADD CONSTRAINT terminal_events_transition FOREIGN KEY (moved_from, to_state) REFERENCES public.state_transitions(from_state, to_state);

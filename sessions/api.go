@@ -51,15 +51,16 @@ type ShutdownRequest struct {
 
 // Screen is the answer of GET /v1/sessions/{id}/screen: what the session shows now, or showed last.
 type Screen struct {
-	SessionID    ID     `json:"sessionId"`
-	Cols         int    `json:"cols"`
-	Rows         int    `json:"rows"`
-	Text         string `json:"text"` // rows joined by LF, without colours
-	ANSI         string `json:"ansi"` // the same with SGR
-	CursorRow    *int   `json:"cursorRow"`
-	CursorColumn *int   `json:"cursorColumn"`
-	Alternate    bool   `json:"alternate"`
-	Title        string `json:"title"` // as the program set it, cleaned
+	SessionID    ID        `json:"sessionId"`
+	Cols         int       `json:"cols"`
+	Rows         int       `json:"rows"`
+	Text         string    `json:"text"` // rows joined by LF, without colours
+	ANSI         string    `json:"ansi"` // the same with SGR
+	CursorRow    *int      `json:"cursorRow"`
+	CursorColumn *int      `json:"cursorColumn"`
+	Alternate    bool      `json:"alternate"`
+	Title        string    `json:"title"`       // as the program set it, cleaned
+	At           time.Time `json:"at,omitzero"` // when it last looked so; absent while the program lives
 }
 
 // History is the answer of GET /v1/sessions/{id}/history?lines=N&before=M: N lines of scrollback that end M lines
@@ -136,6 +137,7 @@ type NodeStatus struct {
 	Name    string    `json:"name"`
 	State   RoleState `json:"state"`
 	Message string    `json:"message,omitempty"` // why it is OFFLINE, where that is known and waiting does not help
+	Warning string    `json:"warning,omitempty"` // what is wrong although it is UP: sessions are not recorded
 }
 
 // ChangeType names a line of GET /v1/watch.
@@ -165,6 +167,13 @@ type Change struct {
 	Task     *Task           `json:"task,omitempty"`     // task
 	Nodes    []NodeStatus    `json:"nodes,omitempty"`    // snapshot, node
 	Database *DatabaseStatus `json:"database,omitempty"` // snapshot, database
+}
+
+// Restored is the answer of POST /v1/restore: what the backup held.
+type Restored struct {
+	MadeAt   time.Time `json:"madeAt"`
+	Sessions int       `json:"sessions"`
+	Events   int       `json:"events"`
 }
 
 // WaitRequest describes `corral wait`: any of States ends the wait.

@@ -30,6 +30,7 @@ type JournalRecord struct {
 	ANSI      string         `json:"ansi,omitempty"`
 	Cursor    *JournalCursor `json:"cursor,omitempty"`
 	Modes     []string       `json:"modes,omitempty"`
+	Through   int64          `json:"through,omitempty"`
 	Alternate bool           `json:"alternate,omitempty"`
 }
 

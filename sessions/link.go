@@ -5,7 +5,7 @@ import "time"
 // StreamOptions is what a viewer asks for when it opens a stream.
 type StreamOptions struct {
 	Cols, Rows int  // size of the viewer's pane in cells
-	Replay     int  // lines of history wanted before the screen; 0 for previews and warm switching
+	Replay     int  // lines of history wanted before the first screen, not after a cut; 0 for previews and warm switching
 	Mode       Mode // preview, pane or raw
 	ReadOnly   bool
 	Foreground string // the viewer's default colours as "#rrggbb", "" when unknown; programs that ask get them
@@ -29,7 +29,7 @@ type Link struct {
 	State   LinkState
 	Attempt int       // 1 for the first reconnect
 	RetryAt time.Time // reconnecting: when the next try starts
-	Dropped int       // input messages dropped since the link was last live
+	Dropped int       // keys dropped since the link was last live; a paste counts as one
 	Code    CloseCode // ended: the close code; 0 when the link ended without one
 	Err     error     // reconnecting, ended: what went wrong, nil for a clean end
 }

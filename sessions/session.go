@@ -39,10 +39,13 @@ type Session struct {
 	ConversationID string    `json:"conversationId"`
 	State          State     `json:"state"`
 	StateReason    string    `json:"stateReason"`
-	ExitCode       *int      `json:"exitCode"` // of the last ended run; 128+n after death by signal n
-	Signal         *int      `json:"signal"`   // the number of the signal that ended the last run
-	Attached       int       `json:"attached"` // viewers that hold or held the keyboard
-	Watching       int       `json:"watching"` // viewers that only look
+	StateSince     time.Time `json:"stateSince"`    // when it came into its state; a rename does not move it
+	StateEvidence  string    `json:"stateEvidence"` // what was seen that led there, "" when somebody asked for it
+	ExitCode       *int      `json:"exitCode"`      // of the last ended run; 128+n after death by signal n
+	Signal         *int      `json:"signal"`        // the number of the signal that ended the last run
+	Attached       int       `json:"attached"`      // viewers that hold or held the keyboard
+	Watching       int       `json:"watching"`      // viewers that only look
+	Agent          *Agent    `json:"agent,omitempty"`
 	Node           string    `json:"node"`
 	CreatedAt      time.Time `json:"createdAt"`
 	UpdatedAt      time.Time `json:"updatedAt"`
@@ -60,7 +63,8 @@ const (
 )
 
 // Event is one row of a session's history: a change of state, written in the same transaction as the change.
-// From is empty for the row that records a creation.
+// From is empty for the row that records a creation. When From and To are the same, something else than the state
+// changed: the conversation of its agent, which Evidence names.
 type Event struct {
 	ID        int64     `json:"id"`
 	SessionID ID        `json:"sessionId,omitempty"`

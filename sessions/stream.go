@@ -1,11 +1,15 @@
 package sessions
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"time"
+)
 
 // The viewer's stream: GET /v1/sessions/{id}/stream, a WebSocket. Binary messages are terminal bytes (at most
 // MaxDown bytes to the viewer, MaxUp from it); text messages are one JSON Frame each. Unknown types and fields are
 // ignored, absent fields read as empty. The order is fixed: attached, replay and its history as binary, restore, live,
-// then live bytes mixed with control frames, at the end ended and a close code.
+// then live bytes mixed with control frames, at the end ended and a close code. Of an ended session of which only the
+// record is left: attached, restore with the last screen (not in raw mode), ended.
 
 // Limits of the stream, in bytes.
 const (
@@ -45,6 +49,7 @@ const (
 
 // Frames from viewer to server. FrameOwn takes the keyboard: the viewer counts as attached from then on and, if nobody
 // else holds it, owns the size. FrameRelease gives the keyboard back (the viewer goes on counting as attached).
+// FrameGiveUp is the last that comes from a viewer that got no answer: what it sent and nobody has read is void.
 const (
 	FrameResize  FrameType = "resize"
 	FramePaste   FrameType = "paste" // announces one binary message of Bytes bytes, or several up to MaxPaste
@@ -52,6 +57,7 @@ const (
 	FrameRelease FrameType = "release"
 	FramePing    FrameType = "ping"
 	FrameResync  FrameType = "resync"
+	FrameGiveUp  FrameType = "giveUp"
 )
 
 // Frame is one control message of the stream, in either direction. Which fields count depends on Type; see the
@@ -67,11 +73,16 @@ type Frame struct {
 	// Owner is true when this very viewer owns the size (attached, size).
 	Owner bool `json:"owner,omitempty"`
 
+	// Widths says how wide the node's tmux shows characters, as a table that vt.LoadWidths reads (attached); absent where it
+	// does as vt.DefaultWidths says.
+	Widths string `json:"widths,omitempty"`
+
 	State    State  `json:"state,omitempty"`    // attached, state, ended
 	Reason   string `json:"reason,omitempty"`   // state, ended, behind
 	ExitCode *int   `json:"exitCode,omitempty"` // state, ended
 
-	Lines     int  `json:"lines,omitempty"`     // replay: number of history lines that follow
+	Lines     int  `json:"lines,omitempty"`     // replay: number of history lines that follow; resync: wanted
+	Total     int  `json:"total,omitempty"`     // replay: rows of history in all
 	Bytes     int  `json:"bytes,omitempty"`     // replay: bytes that follow; paste: bytes that follow
 	Truncated bool `json:"truncated,omitempty"` // replay: older lines exist than were sent
 
@@ -81,6 +92,7 @@ type Frame struct {
 	CursorRow    *int         `json:"cursorRow,omitempty"`    // restore: 0-based, absent when unknown
 	CursorColumn *int         `json:"cursorColumn,omitempty"` // restore: 0-based, absent when unknown
 	Modes        *ScreenModes `json:"modes,omitempty"`        // restore
+	At           *time.Time   `json:"at,omitempty"`           // restore, ended: when the ended session last looked so
 
 	Attached int `json:"attached,omitempty"` // viewers
 	Watching int `json:"watching,omitempty"` // viewers
@@ -110,6 +122,12 @@ func ParseFrame(b []byte) (Frame, error) {
 		return Frame{}, &Error{Code: CodeInvalid, Message: "the stream carried a control frame that is no JSON", Cause: err}
 	}
 	return f, nil
+}
+
+// GivesUp reports whether a control frame is a FrameGiveUp.
+func GivesUp(b []byte) bool {
+	f, err := ParseFrame(b)
+	return err == nil && f.Type == FrameGiveUp
 }
 
 // CloseCode is the WebSocket close code of a stream.

@@ -24,10 +24,12 @@ import (
 // display is the user's terminal as App uses it: nothing here waits for the terminal but StopProcess.
 type display interface {
 	Divert(s terminal.Sink, area canvas.Rect)
+	Move(area canvas.Rect)
 	Undivert()
 	SetModes(m vt.Modes)
 	Present(c *canvas.Canvas)
 	Invalidate()
+	Lend(f func() error) error
 	StopProcess() error
 	Copy(text []byte)
 }
@@ -60,18 +62,24 @@ type App struct {
 	nodes    []sessions.NodeStatus
 	database *sessions.DatabaseStatus
 
-	list       *sessionlist.Pane
-	tasks      tasks
 	daemonLogs []DaemonLog
-	panes      panes
-	shown      *termpane.Pane // the pane of the selected session, nil when there is none
-	focused    bool           // shown has the keyboard
-	leftAt     time.Time      // when the prefix key was pressed last, if no key came since
-	overlay    dialog.Overlay
-	toast      status.Toast
+	removals   []removal // oldest first
+	leaving    bool      // the user asked to leave
 
-	removals []removal // oldest first
-	leaving  bool      // the user asked to leave
+	list    *sessionlist.Pane
+	tasks   tasks
+	history history
+	drag    drag
+	replay  int                                 // lines of history to begin with when looking back
+	clip    func(context.Context, []byte) error // fills this machine's clipboard; nil when there is none
+	grants  Clipboard
+	raw     func(context.Context, sessions.ID) error // shows a session on the whole terminal; nil: cannot
+	panes   panes
+	shown   *termpane.Pane // the pane of the selected session, nil when there is none
+	focused bool           // shown has the keyboard
+	leftAt  time.Time      // when the prefix key was pressed last, if no key came since
+	overlay dialog.Overlay
+	toast   status.Toast
 
 	cols, rows int
 	zoomed     bool
@@ -82,7 +90,8 @@ type App struct {
 	chrome    *canvas.Canvas // all that does not change when only the pane does
 	dirty     bool           // anything may look different
 	paneDirty bool           // only the pane's content does
-	crop      string         // the crop mark in chrome
+	mark      string         // what the header in chrome says about the stream
+	past      time.Time      // of when the picture is that the header speaks of; zero for the present
 
 	modes            vt.Modes // as the display was told
 	counting         bool     // a countdownMsg is on its way
@@ -91,6 +100,9 @@ type App struct {
 }
 
 var _ tea.Model = (*App)(nil)
+
+// defaultReplay is how much history is asked for at first when nobody said otherwise.
+const defaultReplay = 2000
 
 // newApp returns the model for a terminal of the given size.
 func newApp(cfg Config, d display, w *work, p *pump, colors style.Colors, cols, rows int) *App {
@@ -114,6 +126,10 @@ func newApp(cfg Config, d display, w *work, p *pump, colors style.Colors, cols, 
 		wanted:     cfg.StartSelected,
 		tasks:      newTasks(),
 		daemonLogs: cfg.DaemonLogs,
+		replay:     cmp.Or(cfg.Replay, defaultReplay),
+		clip:       cfg.Clip,
+		raw:        cfg.Raw,
+		grants:     cmp.Or(cfg.Clipboard, ClipboardNotify),
 		watch:      sessions.Link{State: sessions.LinkConnecting},
 		canvas:     canvas.New(cols, rows),
 		chrome:     canvas.New(cols, rows),
@@ -121,7 +137,9 @@ func newApp(cfg Config, d display, w *work, p *pump, colors style.Colors, cols, 
 	if a.prefix == (terminal.Key{}) {
 		a.prefix = terminal.DefaultPrefix
 	}
-	a.keys = keys.New(a.prefix.String())
+	if a.keys = cfg.Keys; a.keys == nil {
+		a.keys = keys.New(a.prefix.String())
+	}
 	a.list = sessionlist.New(a.theme)
 	a.resize(cols, rows)
 	return a
@@ -156,6 +174,12 @@ func (a *App) handle(msg tea.Msg) tea.Cmd {
 		return a.watched(m)
 	case paneChangedMsg:
 		return a.paneChanged(m.id)
+	case toldMsg:
+		return a.told(m)
+	case unzoomedMsg:
+		return a.unzoomed(m)
+	case copiedMsg:
+		return a.copy(m.text)
 	case createdMsg:
 		return a.created(m)
 	case renamedMsg:
@@ -187,6 +211,12 @@ func (a *App) handle(msg tea.Msg) tea.Cmd {
 	case sampleDueMsg:
 		a.tasks.sampling = false
 		return a.tick()
+	case foundMsg:
+		a.found(m)
+	case measureMsg:
+		return a.measure(m)
+	case sizedMsg:
+		a.sized(m)
 	case toastExpiredMsg:
 		if m.generation == a.toastGeneration {
 			a.toast = status.Toast{}
@@ -272,7 +302,7 @@ func (a *App) arrange() {
 		v.Resize(a.layout.pane.W, a.layout.pane.H) // nobody but the reader has to follow
 	}
 	if a.focused {
-		a.display.Divert(a.shown, a.layout.pane) // the mouse is shifted into the new area
+		a.display.Move(a.layout.pane) // the mouse is shifted into the new area
 	}
 	a.dirty = true
 }

@@ -27,6 +27,8 @@ type SessionService interface {
 	Update(ctx context.Context, id sessions.ID, r sessions.UpdateRequest) (sessions.Session, error)
 	Remove(ctx context.Context, id sessions.ID, force bool) error
 	Events(ctx context.Context, id sessions.ID) ([]sessions.Event, error)
+	// History returns lines of history that end before lines above the newest, and how many rows of it there are in all.
+	History(ctx context.Context, id sessions.ID, lines, before int) (sessions.History, error)
 	// Directories returns the directories on the node whose path begins with prefix, for completion; at most 50.
 	Directories(ctx context.Context, prefix string) ([]string, error)
 }
@@ -83,6 +85,8 @@ type Stream interface {
 	Release()
 	// Resync asks for a fresh restore.
 	Resync()
+	// Replay asks for a fresh restore with up to so many lines of the history above it.
+	Replay(lines int)
 	// Wake makes a waiting reconnect start at once (after a suspend, on focus).
 	Wake()
 	// Close ends the stream and waits for its goroutines.

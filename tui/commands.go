@@ -20,6 +20,7 @@ const (
 	opRemove  operation = "remove"
 	opRestart operation = "restart"
 	opStart   operation = "start the server"
+	opCopy    operation = "copy to the clipboard"
 
 	opCancelTask operation = "cancel the task"
 	opRemoveTask operation = "remove the task"

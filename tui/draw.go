@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/charmbracelet/lipgloss"
 	"github.com/charmbracelet/x/ansi"
@@ -65,66 +64,13 @@ func (a *App) drawList(c *canvas.Canvas) {
 		c.DrawLine(a.layout.list.X, a.layout.list.Y+i, a.layout.list.W, line)
 	}
 	edge := a.theme.Border
-	if a.focused || a.tasks.reading {
+	if a.focused || a.tasks.reading || a.history.reading {
 		edge = a.theme.Focus
 	}
 	bar := edge.Render("│")
 	for y := range a.layout.divider.H {
 		c.DrawLine(a.layout.divider.X, a.layout.divider.Y+y, 1, bar)
 	}
-}
-
-// drawHeader draws the line over the pane: what it shows, in what state, where, and how much of it.
-func (a *App) drawHeader(c *canvas.Canvas) {
-	r := a.layout.header
-	if a.tasks.daemon != "" {
-		a.drawDaemonHeader(c)
-		return
-	}
-	if t, ok := a.list.SelectedTask(); ok {
-		a.drawTaskHeader(c, t)
-		return
-	}
-	s, ok := a.list.Selected()
-	if !ok {
-		return
-	}
-	badge := status.BadgeOf(s)
-	state := " " + badge.Mark + " " + badge.Word + " "
-	right := ""
-	a.crop = a.cropMark()
-	if a.crop != "" {
-		right = " " + a.crop + " "
-		const titleMin = 10
-		if _, whole, ok := strings.Cut(a.crop, " "); ok && r.W-ansi.StringWidth(right+state) < titleMin {
-			right = " " + whole + " " // the part's size can be seen
-		}
-	}
-	room := r.W - ansi.StringWidth(right)
-	title := sessions.CleanTitle(s.Title)
-	if title == "" {
-		title = s.ID.Short()
-	}
-	title = ansi.Truncate(" "+title+" ", max(room-ansi.StringWidth(state), 4), "…")
-	left := a.theme.Tone(style.Strong).Render(title) + a.theme.Tone(badge.Tone).Render(state)
-	if free := room - ansi.StringWidth(left); free > 4 {
-		cwd := sessions.CleanLine(s.CWD, sessions.MaxPath)
-		// The end of a path says more than its beginning.
-		if over := ansi.StringWidth(cwd) - (free - 1); over > 0 {
-			cwd = ansi.TruncateLeft(cwd, over+1, "…")
-		}
-		left += a.theme.Tone(style.Muted).Render(cwd)
-	}
-	gap := max(room-ansi.StringWidth(left), 0)
-	c.DrawLine(r.X, r.Y, r.W, left+strings.Repeat(" ", gap)+a.theme.Tone(style.Waiting).Render(right))
-}
-
-// cropMark says which part of a larger window the pane shows.
-func (a *App) cropMark() string {
-	if a.shown == nil {
-		return ""
-	}
-	return a.shown.Crop(a.layout.pane.W, a.layout.pane.H)
 }
 
 func (a *App) drawPane(c *canvas.Canvas) {
@@ -143,7 +89,10 @@ func (a *App) drawPane(c *canvas.Canvas) {
 func (a *App) paneOptions() termpane.DrawOptions {
 	s := a.sessions[a.shown.ID()]
 	st := a.shown.Status()
-	o := termpane.DrawOptions{Focused: a.focused && a.overlay.Top() == nil}
+	o := termpane.DrawOptions{
+		Focused: a.focused && a.overlay.Top() == nil,
+		Reading: a.history.reading && a.overlay.Top() == nil,
+	}
 	if st.Ended && st.State.Ended() && s.State.Live() { // the stream heard of the end before the watch
 		s.State, s.ExitCode, s.Signal, s.StateReason = st.State, st.ExitCode, nil, ""
 	}
@@ -155,7 +104,7 @@ func (a *App) paneOptions() termpane.DrawOptions {
 	case st.Link.State == sessions.LinkEnded:
 		o.Dim, o.Note, o.Alarm = true, endedLink(st.Link), true
 	case !st.Open || st.Link.State == sessions.LinkConnecting && !st.Restored:
-		o.Note = "connecting..."
+		o.Note = status.StreamLine(sessions.Link{State: sessions.LinkConnecting}, st.Dropped, a.now())
 	case st.Link.State == sessions.LinkReconnecting:
 		o.Dim, o.Alarm = true, true
 		o.Note = status.StreamLine(st.Link, st.Dropped, a.now())
@@ -252,6 +201,9 @@ func (a *App) banner() string {
 			}
 			return fmt.Sprintf("%s is offline; states are as last known", sessions.CleanLine(n.Name, 60))
 		}
+		if n.Warning != "" {
+			return sessions.CleanLine(n.Warning, 120)
+		}
 	}
 	return ""
 }
@@ -270,7 +222,12 @@ func (a *App) hints() []status.Hint {
 	if a.tasks.reading {
 		return hintsOf(a.keys, keys.Log, append(slices.Clone(logHints), keys.Zoom)...)
 	}
-	var hints []status.Hint
+	if v := a.view(); a.history.reading && v.Selecting() {
+		return hintsOf(a.keys, keys.History, keys.Copy, keys.Select, keys.SelectLines, keys.OtherEnd, keys.Leave, keys.Help)
+	} else if a.history.reading {
+		return hintsOf(a.keys, keys.History, keys.Leave, keys.Search, keys.Next, keys.Select, keys.Copy, keys.Bottom, keys.Zoom, keys.Help)
+	}
+	var hints, last []status.Hint
 	for _, action := range []keys.Action{
 		keys.StartUp, keys.Enter, keys.ShowLog, keys.Create, keys.Run, keys.Restart, keys.Stop, keys.Remove,
 		keys.ShowAll, keys.Details, keys.Zoom, keys.Help, keys.Quit, keys.Narrow, keys.Which, keys.Sort, keys.Rename, keys.Daemons,
@@ -287,11 +244,16 @@ func (a *App) hints() []status.Hint {
 				does = "cancel"
 			case action == keys.Restart && situation.Task:
 				does = "again"
+			case action == keys.ShowLog && situation.Task:
+				does = "log"
+			case action == keys.ShowLog: // where there is room
+				last = append(last, status.Hint{Key: keys.Name(b.Keys[0]), Does: does})
+				continue
 			case action == keys.Enter && situation.Task: // l says it better
 				continue
 			}
 			hints = append(hints, status.Hint{Key: keys.Name(b.Keys[0]), Does: does})
 		}
 	}
-	return hints
+	return append(hints, last...)
 }

@@ -70,6 +70,7 @@ func (a *App) relist() tea.Cmd {
 	gone := a.panes.drop(func(id sessions.ID) bool { _, there := a.sessions[id]; return there })
 	if a.shown != nil && slices.Contains(gone, a.shown) {
 		a.leave()
+		a.showLive()
 		a.shown = nil
 	}
 	a.dirty = true

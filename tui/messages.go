@@ -5,6 +5,7 @@ import (
 	"corral/tui/dialog"
 	"corral/tui/logview"
 	"corral/tui/terminal"
+	"corral/tui/termpane"
 )
 
 // Facts, as they come in.
@@ -16,6 +17,13 @@ type (
 	}
 	// paneChangedMsg says that a pane looks different.
 	paneChangedMsg struct{ id sessions.ID }
+	// toldMsg brings a frame of a stream that is not about the screen.
+	toldMsg struct {
+		id    sessions.ID
+		frame sessions.Frame
+	}
+	// copiedMsg brings what is to be put into the clipboard.
+	copiedMsg struct{ text []byte }
 	// terminalMsg brings what the terminal says.
 	terminalMsg struct{ event terminal.Event }
 	// panickedMsg says that a goroutine of the dashboard panicked.
@@ -47,6 +55,11 @@ type (
 		page   *dialog.Details
 		events []sessions.Event
 		err    error
+	}
+	// unzoomedMsg says that a session has given the terminal back.
+	unzoomedMsg struct {
+		pane *termpane.Pane
+		err  error
 	}
 	// doneMsg ends an operation on a session.
 	doneMsg struct {

@@ -102,6 +102,40 @@ func TestEndShowsTheLastScreenAndRestartTakesItUpAgain(t *testing.T) {
 	d.Until("the old stream closed", func() bool { return s.Closed() == 1 })
 }
 
+func TestAScreenOfThePastHasItsTime(t *testing.T) {
+	t.Parallel()
+	one := session(1, "one", sessions.Recoverable)
+	d := with(t, 80, 24, one)
+	d.stream(one.ID, 1).Past(55, 22, "left on the screen", d.now.Add(-65*time.Second), sessions.Recoverable)
+	d.shows("as of 11:58:55")
+	d.shows("left on the screen")
+	d.shows("R restarts, x closes")
+	if c := d.display.Cell(25, 1); c.Style.Attr&vt.Faint == 0 {
+		t.Error("the last screen is not dimmed")
+	}
+	d.Press("enter")
+	if d.focused() {
+		t.Error("a picture has the keyboard")
+	}
+	d.change(later(one, sessions.Detached))
+	d.stream(one.ID, 2).Live(55, 22, "back again")
+	d.shows("back again")
+	if text := d.display.Text(); strings.Contains(text, "as of") || strings.Contains(text, "left on") {
+		t.Errorf("the past shines through:\n%s", text)
+	}
+}
+
+func TestTroubleWithTheRecorderShows(t *testing.T) {
+	t.Parallel()
+	d := with(t, 80, 24, session(1, "one", sessions.Detached))
+	node := sessions.NodeStatus{Name: "box", State: sessions.Up, Warning: "sessions are not recorded: the disk is full"}
+	d.backend.Tell(sessions.Change{Type: sessions.ChangeNode, Nodes: []sessions.NodeStatus{node}})
+	d.shows(node.Warning)
+	node.Warning = ""
+	d.backend.Tell(sessions.Change{Type: sessions.ChangeNode, Nodes: []sessions.NodeStatus{node}})
+	d.Until("the warning gone", func() bool { return !strings.Contains(d.display.Text(), "not recorded") })
+}
+
 func TestSomebodyElsesRestartIsTakenUp(t *testing.T) {
 	t.Parallel()
 	one := session(1, "one", sessions.Running)
@@ -135,12 +169,20 @@ func TestReconnectingPaneCountsWhatIsLost(t *testing.T) {
 	d.shows("(2 keys dropped)")
 	s.SetDeaf(false)
 	s.Handler.StreamLink(sessions.Link{State: sessions.LinkLive})
-	d.Until("the note gone", func() bool { return !strings.Contains(d.display.Text(), "dropped") })
+	d.Until("the link live, the loss still told", func() bool {
+		text := d.display.Text()
+		return strings.Contains(text, "2 keys dropped") && !strings.Contains(text, "reconnecting")
+	})
 	if !d.focused() {
 		t.Error("a cut took the keyboard away")
 	}
 	if s.Input() != "" {
 		t.Errorf("dropped keys were sent later: %q", s.Input())
+	}
+	sink.Input([]byte("z")) // who types on has seen it
+	d.Until("the note gone", func() bool { return !strings.Contains(d.display.Text(), "dropped") })
+	if s.Input() != "z" {
+		t.Errorf("the program got %q", s.Input())
 	}
 }
 

@@ -91,11 +91,11 @@ func TestPumpIsBoundedWhileNobodyTakes(t *testing.T) {
 		})
 	}
 	tellers.Wait() // nobody takes, and nobody waited
-	watched, panes := p.take()
+	watched, _, panes := p.take()
 	if len(watched.changes) != 5 || len(panes) != 5 || watched.link == nil {
 		t.Errorf("pending: %d changes, %d panes", len(watched.changes), len(panes))
 	}
-	if again, panes := p.take(); again != nil || panes != nil {
+	if again, _, panes := p.take(); again != nil || panes != nil {
 		t.Error("taken twice")
 	}
 }

@@ -38,6 +38,9 @@ func (a *App) typed(k tea.KeyMsg) tea.Cmd {
 	if a.list.Editing() {
 		return a.filterKey(k)
 	}
+	if a.history.reading {
+		return a.historyKey(k)
+	}
 	if k.String() == a.prefix.String() {
 		return a.prefixed(left)
 	}
@@ -54,11 +57,11 @@ func (a *App) prefixed(left time.Time) tea.Cmd {
 		a.leave()
 		a.leftAt = a.now()
 	case !left.IsZero() && a.now().Sub(left) < prefixTwice && a.shown != nil:
-		cmd := a.command(keys.Enter)
-		if a.focused {
-			a.shown.Input(a.prefix.Bytes())
+		if reason := keys.Reason(keys.Enter, a.situation()); reason != "" {
+			return a.say(reason, false)
 		}
-		return cmd
+		a.dirty = true
+		return a.enter(a.prefix.Bytes())
 	}
 	return nil
 }
@@ -80,7 +83,7 @@ func (a *App) command(action keys.Action) tea.Cmd {
 	}
 	switch action {
 	case keys.Enter:
-		return a.enter()
+		return a.enter(nil)
 	case keys.Create:
 		a.overlay.Open(dialog.NewNewSession(a.keys, a.defaults(s)))
 	case keys.Run:
@@ -119,10 +122,24 @@ func (a *App) command(action keys.Action) tea.Cmd {
 		return a.narrow(action)
 	case keys.Daemons:
 		return a.showDaemon()
+	case keys.ShowLog:
+		a.readBack()
+		return a.errands()
+	case keys.PageUp:
+		if v := a.readBack(); v != nil {
+			v.Scroll(-a.layout.pane.H + 2)
+		}
+		return a.errands()
+	case keys.PanLeft:
+		return a.pan(-1, 0)
+	case keys.PanRight:
+		return a.pan(1, 0)
+	case keys.PanUp:
+		return a.pan(0, -1)
+	case keys.PanDown:
+		return a.pan(0, 1)
 	case keys.Zoom:
-		a.zoomed = !a.zoomed
-		a.arrange()
-		a.resizePanes()
+		return a.zoom()
 	case keys.Help:
 		contexts := keys.Contexts()
 		if a.tasks.reading { // what is at hand comes first
@@ -239,12 +256,15 @@ func (a *App) mouse(m tea.MouseMsg) tea.Cmd {
 		a.tasks.viewer.Scroll(wheelRows)
 	case a.tasks.viewer != nil && a.layout.pane.Contains(m.X, m.Y) && m.Button == tea.MouseButtonWheelUp:
 		a.tasks.viewer.Scroll(-wheelRows)
+	case a.shown != nil && (a.layout.pane.Contains(m.X, m.Y) || a.drag.down || a.view() != nil && m.Action != tea.MouseActionPress):
+		return a.paneMouse(m)
 	case m.Button != tea.MouseButtonLeft || m.Action != tea.MouseActionPress:
 		return nil
 	case inList:
 		if id, ok := a.list.At(m.Y - a.layout.list.Y); ok {
 			a.leave()
 			a.stopReading()
+			a.stopReadingBack()
 			a.list.Select(id)
 			a.dirty = true
 			return a.show()
@@ -259,6 +279,7 @@ func (a *App) mouse(m tea.MouseMsg) tea.Cmd {
 func (a *App) pick(delta int) tea.Cmd {
 	a.leave()
 	a.stopReading()
+	a.stopReadingBack()
 	a.dirty = true
 	return a.move(delta)
 }

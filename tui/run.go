@@ -12,6 +12,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"corral/sessions"
+	"corral/tui/keys"
 	"corral/tui/style"
 	"corral/tui/terminal"
 	"corral/vt"
@@ -27,6 +28,8 @@ type Config struct {
 	Theme string
 	// Prefix is the key that gives the keyboard back, the same that the Terminal was opened with.
 	Prefix terminal.Key
+	// Keys are all keys; nil are the usual ones with Prefix.
+	Keys *keys.Map
 	// Version is shown in the help.
 	Version string
 	// CWD is the directory that a new session is offered when no session is selected.
@@ -39,6 +42,14 @@ type Config struct {
 	SaveFocus func(sessions.ID)
 	// DaemonLogs are the logs of Corral's daemons (the key L); none offers no such key.
 	DaemonLogs []DaemonLog
+	// Replay is how many lines of history are asked for when somebody looks back; 0 is a default.
+	Replay int
+	// Clip fills the clipboard of this machine; nil when it has none. What is copied goes to the terminal's anyway.
+	Clip func(context.Context, []byte) error
+	// Raw shows a session on the whole terminal, which is lent to it, until the user comes back; nil zooms the pane only.
+	Raw func(context.Context, sessions.ID) error
+	// Clipboard says what becomes of what a program puts into the clipboard; "" is ClipboardNotify.
+	Clipboard Clipboard
 	// Start starts the server again after `corral down` (the key u); nil offers no such key.
 	Start func(context.Context) error
 }

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
 
+	"corral/e2e/rounds"
 	"corral/sessions"
 	"corral/tui"
 	"corral/tui/internal/tuitest"
@@ -29,7 +29,8 @@ type program struct {
 	outcome chan result
 
 	mu     sync.Mutex
-	screen *vt.Screen // guarded by mu
+	screen *vt.Screen   // guarded by mu
+	heard  func([]byte) // hears all that the dashboard prints; guarded by mu, may be nil
 	wrote  chan struct{}
 }
 
@@ -43,23 +44,27 @@ const patience = 20 * time.Second
 
 func run(ctx context.Context, t *testing.T, b *tuitest.Backend) *program {
 	t.Helper()
-	master, slave, err := pty.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := pty.Setsize(master, &pty.Winsize{Cols: 80, Rows: 24}); err != nil {
-		t.Fatal(err)
-	}
-	// pty left the master in blocking mode, in which Close would wait for Read.
-	fd, err := unix.Dup(int(master.Fd()))
+	return runWith(ctx, t, b, b)
+}
+
+// nonblocking returns a file like f, which it closes, whose Close ends its Read. The PTY package leaves its files blocking.
+func nonblocking(t *testing.T, f *os.File) *os.File {
+	t.Helper()
+	fd, err := unix.Dup(int(f.Fd()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := unix.SetNonblock(fd, true); err != nil {
 		t.Fatal(err)
 	}
-	_ = master.Close()
-	master = os.NewFile(uintptr(fd), "master")
+	_ = f.Close()
+	return os.NewFile(uintptr(fd), "master")
+}
+
+// runWith runs a dashboard with a backend of which b is a part.
+func runWith(ctx context.Context, t *testing.T, whole tui.Backend, b *tuitest.Backend) *program {
+	t.Helper()
+	master, slave := openPTY(t, 80, 24)
 	term, err := terminal.Open(terminal.Config{
 		In: slave, Out: slave, Env: terminal.Env{Term: "xterm-256color", Locale: "C.UTF-8"},
 	})
@@ -73,7 +78,7 @@ func run(ctx context.Context, t *testing.T, b *tuitest.Backend) *program {
 	var eyes sync.WaitGroup
 	eyes.Go(p.watch)
 	go func() {
-		out, err := tui.Run(ctx, tui.Config{Backend: b, Terminal: term, CWD: "/home/me"})
+		out, err := tui.Run(ctx, tui.Config{Backend: whole, Terminal: term, CWD: "/home/me"})
 		if cerr := term.Close(); cerr != nil {
 			t.Log("close:", cerr)
 		}
@@ -93,6 +98,9 @@ func (p *program) watch() {
 		n, err := p.master.Read(buf)
 		p.mu.Lock()
 		_, _ = p.screen.Write(buf[:n])
+		if p.heard != nil {
+			p.heard(buf[:n])
+		}
 		p.mu.Unlock()
 		select {
 		case p.wrote <- struct{}{}:
@@ -190,6 +198,30 @@ func TestProgramRunsFromFirstFrameToFarewell(t *testing.T) {
 	}
 	if s.Closed() != 1 {
 		t.Errorf("stream closed %d times", s.Closed())
+	}
+}
+
+func TestProgramGetsThePrefixInItsPlace(t *testing.T) {
+	t.Parallel()
+	p := run(t.Context(), t, &tuitest.Backend{})
+	p.backend.Tell(sessions.Change{Type: sessions.ChangeSnapshot, Sessions: []sessions.Session{session(1, "one", sessions.Detached)}})
+	s := p.stream()
+	s.Live(55, 22, "$ ")
+	p.shows("$")
+	var want strings.Builder
+	p.typed("\r")
+	for i := range rounds.N(20, 100, 1000) {
+		fmt.Fprintf(&want, "a%d\x1cb", i)
+		p.typed(fmt.Sprintf("a%d\x1c\x1cb", i))
+	}
+	p.typed("\x1c?")
+	p.shows("Keys")
+	if got := s.Input(); got != want.String() {
+		t.Errorf("the program read %q, want %q", got, want.String())
+	}
+	p.typed("qq")
+	if r := p.ends(); r.err != nil {
+		t.Error(r.err)
 	}
 }
 

@@ -46,6 +46,8 @@ func (a *App) show() tea.Cmd {
 func (a *App) hide() tea.Cmd {
 	a.leave()
 	if a.shown != nil {
+		a.showLive()
+		a.drag = drag{}
 		a.shown.SetVisible(false)
 		a.shown = nil
 		a.dirty = true
@@ -62,6 +64,7 @@ func (a *App) newPane(id sessions.ID) *termpane.Pane {
 		},
 		Options: sessions.StreamOptions{Mode: sessions.ModePreview, Client: a.client},
 		Changed: a.pump.paneChanged,
+		Told:    a.pump.told,
 	}, max(a.layout.pane.W, 1), max(a.layout.pane.H, 1))
 }
 
@@ -97,7 +100,8 @@ func (a *App) paneChanged(id sessions.ID) tea.Cmd {
 		return nil
 	}
 	a.paneDirty = true
-	a.dirty = a.dirty || a.cropMark() != a.crop
+	cmd := a.catchUp()
+	a.dirty = a.dirty || a.headerMark() != a.mark || !a.shown.Status().At.Equal(a.past)
 	if a.focused {
 		if st := a.shown.Status(); st.Ended || st.Link.State == sessions.LinkEnded {
 			a.leave()
@@ -105,23 +109,27 @@ func (a *App) paneChanged(id sessions.ID) tea.Cmd {
 			a.follow(a.shown.Frame().Modes)
 		}
 	}
-	return a.countdown()
+	return tea.Batch(cmd, a.countdown())
 }
 
-// enter gives the keyboard to the shown pane.
-func (a *App) enter() tea.Cmd {
+// enter gives the keyboard to the shown pane, whose program gets the given bytes before all that is typed.
+func (a *App) enter(first []byte) tea.Cmd {
 	p := a.shown
 	if p == nil || a.focused {
 		return nil
 	}
 	cmd := a.open(p)
+	a.showLive()
 	a.resizePanes() // before the keyboard: whoever takes it may own the size
 	p.Focus()
+	if len(first) > 0 {
+		p.Input(first) // before Divert, which passes on what was typed behind the key that led here
+	}
 	a.focused = true
 	a.list.SetFocus(false)
 	a.list.Edit(false)
+	a.follow(p.Frame().Modes) // before Divert too: they say whether the program gets the mouse and the focus
 	a.display.Divert(p, a.layout.pane)
-	a.follow(p.Frame().Modes)
 	a.dirty = true
 	return cmd
 }

@@ -27,6 +27,7 @@ type pump struct {
 	changes []sessions.Change        // guarded by mu
 	link    *sessions.Link           // guarded by mu
 	panes   map[sessions.ID]struct{} // guarded by mu
+	words   []tea.Msg                // guarded by mu
 }
 
 func newPump() *pump {
@@ -53,6 +54,25 @@ func (p *pump) linked(l sessions.Link) {
 func (p *pump) paneChanged(id sessions.ID) {
 	p.mu.Lock()
 	p.panes[id] = struct{}{}
+	p.mu.Unlock()
+	poke(p.wake)
+}
+
+// wordsMost bounds the messages that wait: of what is put into the clipboard ten times the last one counts.
+const wordsMost = 8
+
+// told takes a frame that is not about the screen.
+func (p *pump) told(id sessions.ID, f sessions.Frame) { p.word(toldMsg{id: id, frame: f}) }
+
+// copied takes what is to be put into the clipboard.
+func (p *pump) copied(text []byte) { p.word(copiedMsg{text: text}) }
+
+func (p *pump) word(m tea.Msg) {
+	p.mu.Lock()
+	if len(p.words) == wordsMost {
+		p.words = slices.Delete(p.words, 0, 1)
+	}
+	p.words = append(p.words, m)
 	p.mu.Unlock()
 	poke(p.wake)
 }
@@ -131,9 +151,12 @@ func (p *pump) run(ctx context.Context, send func(tea.Msg)) {
 		case <-ctx.Done():
 			return
 		}
-		watched, changed := p.take()
+		watched, words, changed := p.take()
 		if watched != nil {
 			send(*watched)
+		}
+		for _, w := range words {
+			send(w)
 		}
 		if len(changed) == 0 {
 			continue
@@ -151,7 +174,7 @@ func (p *pump) run(ctx context.Context, send func(tea.Msg)) {
 	}
 }
 
-func (p *pump) take() (watched *watchedMsg, changed []sessions.ID) {
+func (p *pump) take() (watched *watchedMsg, words []tea.Msg, changed []sessions.ID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.changes) > 0 || p.link != nil {
@@ -162,7 +185,8 @@ func (p *pump) take() (watched *watchedMsg, changed []sessions.ID) {
 		changed = append(changed, id)
 	}
 	clear(p.panes)
-	return watched, changed
+	words, p.words = p.words, nil
+	return watched, words, changed
 }
 
 // forward sends the terminal's events until ctx ends or the terminal is closed.

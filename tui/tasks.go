@@ -115,7 +115,7 @@ func (a *App) showTask(t sessions.Task) tea.Cmd {
 // openLog shows a log.
 func (a *App) openLog(id sessions.ID, source TaskLog) {
 	a.tasks.viewer = logview.New(logview.Config{
-		ID: id, Source: source, Keys: a.keys, Copy: a.display.Copy, Changed: a.pump.paneChanged,
+		ID: id, Source: source, Keys: a.keys, Copy: a.pump.copied, Changed: a.pump.paneChanged,
 	}, a.layout.pane.W, a.layout.pane.H)
 	a.tasks.viewer.SetVisible(true)
 	a.tasks.viewer.Open()

@@ -95,6 +95,7 @@ type Frame struct {
 
 	lines    [][]Cell
 	versions []uint64
+	wrapped  []bool
 	links    map[LinkID]string
 }
 
@@ -103,6 +104,9 @@ func (f *Frame) Row(y int) []Cell { return f.lines[y] }
 
 // RowVersion returns a number that changes whenever the content of row y does.
 func (f *Frame) RowVersion(y int) uint64 { return f.versions[y] }
+
+// Wrapped reports whether the text of row y goes on in the row below, because it did not fit.
+func (f *Frame) Wrapped(y int) bool { return f.wrapped[y] }
 
 // Link returns the address of a hyperlink, "" for none.
 func (f *Frame) Link(id LinkID) string { return f.links[id] }

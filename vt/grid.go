@@ -28,6 +28,7 @@ type row struct {
 	style   uint32 // what vt10x's style will be after pending
 	run     int    // where in pending an unbroken writing from column 0 on began, -1 if there is none
 	wide    bool   // there may be fillers
+	wrapped bool   // the text goes on in the row below
 
 	dirty   bool   // cells is not what the row holds
 	cells   []Cell // as last resolved; never changed, only replaced
@@ -130,9 +131,12 @@ func appendBasic(b []byte, n uint32, base uint32) []byte {
 // end is called when what began at begin has reached column x: at the end of the row an unbroken writing has replaced
 // whatever came before it.
 func (g *grid) end(r *row, x int) {
-	if x >= g.cols && r.run >= 0 {
-		r.pending = slices.Delete(r.pending, 0, r.run)
-		r.run = -1
+	if x >= g.cols {
+		r.wrapped = false // until something is printed behind the last column
+		if r.run >= 0 {
+			r.pending = slices.Delete(r.pending, 0, r.run)
+			r.run = -1
+		}
 	}
 	if len(r.pending) > maxPending {
 		g.flush(r)
@@ -206,7 +210,7 @@ func (g *grid) remove(y, x, n int, style uint32) {
 func (g *grid) shift(y, x, n int, style uint32, final byte) {
 	r := g.lines[y]
 	g.begin(r, x, style)
-	r.run = -1
+	r.run, r.wrapped = -1, false
 	r.pending = appendCSI(r.pending, n, final)
 	g.end(r, x)
 }

@@ -1,6 +1,7 @@
 package vt_test
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -76,9 +77,10 @@ type step struct{ keys, shows string }
 func (c *tmuxClient) rest(t *testing.T, text string, cols, rows int, mark string) {
 	t.Helper()
 	problem, good := "", 0
-	for start, i := time.Now(), 0; time.Since(start) < tmuxTimeout; i++ {
+	for start := time.Now(); time.Since(start) < tmuxTimeout; {
 		screen := vt.New(cols, rows)
-		screen.Write(c.redraw(t, fmt.Sprintf("%s-%d", mark, i)))
+		printed, _ := c.redraw(t)
+		screen.Write(printed)
 		problem = differ(screen.Frame(), c.state(t))
 		if problem == "" && !strings.Contains(screen.Frame().Text(), text) {
 			problem = fmt.Sprintf("no %q on the screen\n%s", text, screen.Frame().Text())
@@ -94,15 +96,13 @@ func (c *tmuxClient) rest(t *testing.T, text string, cols, rows int, mark string
 	t.Errorf("%s: %s", mark, problem)
 }
 
-// printer prints coloured lines of many kinds and lengths as long as the file $1 exists, then renames its window.
-// Before that it waits: to a client that does not keep up tmux draws only every 100 ms, and has no word for when it did.
+// printer prints coloured lines of many kinds and lengths as long as the file $1 exists, then sets its title.
 const printer = `i=0
 while [ -e $1 ]; do
 	i=$((i + 1))
 	printf "\033[3$((i % 8))m$i 漢字 🙂 e\314\201 %0$((i % 60 + 1))d\033[m\033[44m\033[K\033[m\r\n" $i
 done
-sleep 0.5
-tmux rename-window stopped
+printf "\033]2;stopped\007"
 exec sleep 1000
 `
 
@@ -142,8 +142,8 @@ func TestResizesAgreeWithTmux(t *testing.T) {
 		if err := os.Remove(running); err != nil {
 			t.Fatal(err)
 		}
-		screen.Write(c.waitFor(t, "stopped")[fed:])
-		if d := differ(screen.Frame(), c.state(t)); d != "" {
+		c.until(t, "title of the end", func(got []byte) int { return bytes.Index(got, []byte("\x1b]0;start;stopped")) })
+		if d, _ := c.agree(t, screen, fed, c.state(t)); d != "" {
 			t.Errorf("round %d: %s", i, d)
 		}
 	}
@@ -154,14 +154,8 @@ func TestResizesAgreeWithTmux(t *testing.T) {
 func TestWidthsAgreeWithTmux(t *testing.T) {
 	t.Parallel()
 	server := startTmux(t)
-	c := server.attach(t, "widths", "stty raw -echo; tmux rename-window raw; exec sleep 1000", 80, 24)
-	c.waitFor(t, "raw")
-	tty := strings.TrimSpace(c.run(t, "display -p -t =widths: '#{pane_tty}'"))
-	term, err := os.OpenFile(tty, os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer term.Close()
+	server.attach(t, "widths", "exec sleep 1000", 80, 24)
+	term := server.openPane(t, "widths")
 	runes := vt.DoubtfulRunes()
 	if rounds.Now() == rounds.Full {
 		runes = runes[:0]

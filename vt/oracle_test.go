@@ -7,8 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
-	"syscall"
 	"testing"
 
 	"corral/e2e/rounds"
@@ -68,69 +66,76 @@ var (
 func TestScreenAgreesWithTmux(t *testing.T) {
 	t.Parallel()
 	server := startTmux(t)
-	// The time goes into waiting for tmux, so more cases are run at once than there are processors.
-	cases := make(chan oracleCase)
-	var workers sync.WaitGroup
-	for range 6 {
-		workers.Go(func() {
-			for c := range cases {
-				t.Run(c.name, func(t *testing.T) { testAgreement(t, server, c) })
+	bySize := map[[2]int][]oracleCase{}
+	for _, c := range oracleCases(t) {
+		size := [2]int{c.cols, c.rows}
+		bySize[size] = append(bySize[size], c)
+	}
+	// A client for each size shows one case after the other: to start one takes longer than a case. Most of the time goes
+	// into waiting for tmux.
+	for size, cases := range bySize {
+		name := fmt.Sprintf("%dx%d", size[0], size[1])
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			client := server.attach(t, name, "exec sleep 1000", size[0], size[1])
+			program := server.openPane(t, name)
+			client.settle(t)
+			for _, c := range cases {
+				t.Run(c.name, func(t *testing.T) { testAgreement(t, client, program, c) })
 			}
 		})
 	}
-	for _, c := range oracleCases(t) {
-		cases <- c
-	}
-	close(cases)
-	workers.Wait()
 }
 
-func testAgreement(t *testing.T, server *tmuxServer, c oracleCase) {
+func testAgreement(t *testing.T, client *tmuxClient, program *pane, c oracleCase) {
 	t.Helper()
-	client := server.play(t, c)
-	live := client.waitFor(t, "live")
-	drawn := client.redraw(t, "drawn")
+	from := client.clear(t, program)
+	program.print(t, c.data)
 	want := client.state(t)
+	known := redrawDiffers[c.name]
 
 	screen := vt.New(c.cols, c.rows)
-	screen.Write(live)
-	known := redrawDiffers[c.name]
-	if d := differ(screen.Frame(), want); d != "" && known == "" && liveDiffers[c.name] == "" {
-		t.Errorf("live: %s", d)
+	fed := from
+	if known == "" && liveDiffers[c.name] == "" {
+		var d string
+		if d, fed = client.agree(t, screen, fed, want); d != "" {
+			t.Errorf("live: %s", d)
+		}
 	}
-	screen.Write(drawn[len(live):])
+	printed, title := client.redraw(t)
+	screen.Write(printed[fed:])
 	switch d := differ(screen.Frame(), want); {
 	case d != "" && known == "":
 		t.Errorf("after a redraw: %s", d)
 	case d == "" && known != "":
 		t.Errorf("agrees with tmux now, although %s", known)
 	}
-	if got, want := screen.Frame().Title, "drawn;"+vt.Sanitize(want.title); got != want {
+	if got, want := screen.Frame().Title, title+";"+vt.Sanitize(want.title); got != want {
 		t.Errorf("title %q, want %q", got, want)
 	}
-	testSplits(t, drawn, c.cols, c.rows, rounds.N(4, 16, 64))
+	testSplits(t, printed[from:], c.cols, c.rows, rounds.N(4, 16, 64))
 }
 
-// play starts a session in which the case's bytes are printed, once a client is attached.
-func (s *tmuxServer) play(t *testing.T, c oracleCase) *tmuxClient {
+// settle waits until the client has drawn for the first time.
+func (c *tmuxClient) settle(t *testing.T) {
 	t.Helper()
-	fifo := filepath.Join(s.dir, c.name)
-	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	cmd := fmt.Sprintf("stty raw -echo; cat %s; tmux rename-window live; exec sleep 1000", fifo)
-	client := s.attach(t, c.name, cmd, c.cols, c.rows)
 	// The client draws when it attaches, and again when its size is known. Either ends a synchronized update.
-	client.until(t, "second drawing", func(got []byte) int {
+	c.until(t, "second drawing", func(got []byte) int {
 		if bytes.Count(got, []byte("\x1bP=2s\x1b\\")) < 2 {
 			return -1
 		}
 		return len(got)
 	})
-	if err := os.WriteFile(fifo, c.data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return client
+}
+
+// clear makes the pane as a new one: main screen, nothing on it, nothing set, no title. It returns how much the client
+// printed before it drew that.
+func (c *tmuxClient) clear(t *testing.T, program *pane) (from int) {
+	t.Helper()
+	program.print(t, []byte("\x18\x1b[?1049l\x1bc\x1b]2;\x07\x1b]104\x07\x1b]110\x07\x1b]111\x07\x1b]112\x07"))
+	from = len(c.mark(t))
+	c.redraw(t)
+	return from
 }
 
 // testSplits checks that a stream means the same however it is cut: in two at some offsets, and between all bytes.

@@ -102,6 +102,7 @@ func (t *terminal) advance(width int) {
 
 // wrapLine goes to the start of the next line. What scrolls in is not coloured, as in tmux.
 func (t *terminal) wrapLine() {
+	t.grid.lines[t.y].wrapped = true
 	t.lineFeed(plainStyle)
 	t.x = 0
 }

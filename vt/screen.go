@@ -187,7 +187,7 @@ func (s *Screen) build() {
 		if r.dirty {
 			s.resolver.resolve(t, r)
 		}
-		same = same && r.version == last.versions[y]
+		same = same && r.version == last.versions[y] && r.wrapped == last.wrapped[y]
 	}
 	f := Frame{
 		Cols:   t.cols,
@@ -201,8 +201,9 @@ func (s *Screen) build() {
 	}
 	f.lines = make([][]Cell, t.rows)
 	f.versions = make([]uint64, t.rows)
+	f.wrapped = make([]bool, t.rows)
 	for y, r := range t.grid.lines {
-		f.lines[y], f.versions[y] = r.cells, r.version
+		f.lines[y], f.versions[y], f.wrapped[y] = r.cells, r.version, r.wrapped
 	}
 	if last != nil {
 		f.Version = last.Version + 1

@@ -158,6 +158,8 @@ type tmuxClient struct {
 	tty  string
 	pty  *os.File
 
+	marks int // titles printed so far
+
 	mu   sync.Mutex
 	more *sync.Cond
 	got  []byte // all that the client printed; guarded by mu, as err
@@ -216,13 +218,28 @@ func (c *tmuxClient) read() {
 	}
 }
 
-// redraw has the client draw everything anew, and returns all that it printed up to the end of that.
-func (c *tmuxClient) redraw(t *testing.T, mark string) []byte {
+// redraw has the client draw everything anew, and returns all that it printed up to the end of that, and the title that
+// it then had.
+func (c *tmuxClient) redraw(t *testing.T) (printed []byte, title string) {
 	t.Helper()
-	c.run(t, fmt.Sprintf("rename-window -t =%s: %s", c.name, mark), "refresh-client -t "+c.tty)
-	c.waitFor(t, mark)
-	c.run(t, fmt.Sprintf("rename-window -t =%s: %s-end", c.name, mark))
-	return c.waitFor(t, mark+"-end")
+	title = c.nextMark()
+	c.run(t, fmt.Sprintf("rename-window -t =%s: %s", c.name, title), "refresh-client -t "+c.tty)
+	c.waitFor(t, title)
+	return c.mark(t), title
+}
+
+// mark has the client print a title, and returns all that it printed before.
+func (c *tmuxClient) mark(t *testing.T) []byte {
+	t.Helper()
+	mark := c.nextMark()
+	c.run(t, fmt.Sprintf("rename-window -t =%s: %s", c.name, mark))
+	return c.waitFor(t, mark)
+}
+
+// nextMark returns a title that was not printed yet.
+func (c *tmuxClient) nextMark() string {
+	c.marks++
+	return fmt.Sprintf("mark%d", c.marks)
 }
 
 // waitFor waits until the client printed a title with a mark, and returns all that it printed before.

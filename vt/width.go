@@ -65,6 +65,19 @@ func (w *Widths) Rune(r rune) int {
 	return min(max(displaywidth.Rune(r), 0), 2)
 }
 
+// Agrees reports whether w and o say the same of every one of runes, and of cells.
+func (w *Widths) Agrees(o *Widths, runes []rune) bool {
+	if w.CellBytes != o.CellBytes {
+		return false
+	}
+	for _, r := range runes {
+		if w.Rune(r) != o.Rune(r) {
+			return false
+		}
+	}
+	return true
+}
+
 // find looks r up in the ranges.
 func (w *Widths) find(r rune) (int, bool) {
 	lo, hi := 0, len(w.ranges)
@@ -159,6 +172,14 @@ func LoadWidths(r io.Reader) (*Widths, error) {
 		return nil, fmt.Errorf("read character widths: %w", err)
 	}
 	return w, nil
+}
+
+// WidthsOf reads a table as LoadWidths does; what is none, as "", means DefaultWidths.
+func WidthsOf(text string) *Widths {
+	if w, err := LoadWidths(strings.NewReader(text)); err == nil {
+		return w
+	}
+	return DefaultWidths()
 }
 
 // WriteTo writes the table for LoadWidths.

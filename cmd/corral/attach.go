@@ -90,7 +90,7 @@ func (p *program) attach(ctx context.Context, c *corral, s sessions.Session, rea
 		return client.Attach(s.ID, o, h)
 	}, rawattach.Options{
 		Env: c.terminalEnv(), Replay: c.replay(), Client: c.viewer("attach"), ReadOnly: readOnly,
-		StatePath: c.paths.Terminals(), Prefix: prefix, Log: log,
+		StatePath: c.paths.Terminals(), Prefix: prefix, Clipboard: rawattach.Clipboard(c.config.Clipboard), Log: log,
 	})
 	if err != nil {
 		return err

@@ -8,10 +8,13 @@ import (
 	"os/signal"
 	"syscall"
 
+	"corral/cmd/internal/clipboard"
 	"corral/cmd/internal/paths"
 	"corral/sessions"
 	"corral/sessions/sessionclient"
 	"corral/tui"
+	"corral/tui/keys"
+	"corral/tui/rawattach"
 	"corral/tui/terminal"
 )
 
@@ -58,6 +61,10 @@ func (p *program) dashboard(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	keymap, err := keys.Custom(prefix.String(), c.config.Keys)
+	if err != nil {
+		return usage("the configured keys cannot be used: "+err.Error(), "change [keys] in the configuration file; docs/keys.md lists them")
+	}
 	if err := c.raise(); err != nil {
 		return err
 	}
@@ -81,7 +88,7 @@ func (p *program) dashboard(ctx context.Context) error {
 	defer term.Close()
 	client := c.client(c.ensure)
 	defer client.CloseIdleConnections()
-	out, err := tui.Run(ctx, c.dashboardConfig(client, term, prefix, log))
+	out, err := tui.Run(ctx, p.dashboardConfig(c, client, term, prefix, keymap, log))
 	if closeErr := term.Close(); err == nil {
 		err = closeErr
 	}
@@ -106,12 +113,18 @@ func (c *corral) theme() string {
 	return c.config.Theme
 }
 
-func (c *corral) dashboardConfig(client *sessionclient.Client, term *terminal.Terminal, prefix terminal.Key, log *slog.Logger) tui.Config {
+func (p *program) dashboardConfig(c *corral, client *sessionclient.Client, term *terminal.Terminal, prefix terminal.Key, keymap *keys.Map, log *slog.Logger) tui.Config {
 	cwd, err := os.Getwd()
 	if err != nil {
 		cwd = c.env.Home
 	}
+	var clip func(context.Context, []byte) error
+	if tool := clipboard.Find(clipboard.Desktop{Wayland: c.env.Wayland, X11: c.env.X11}); tool != nil {
+		clip = tool.Copy
+	}
 	return tui.Config{
+		Raw:  func(ctx context.Context, id sessions.ID) error { return p.zoom(ctx, c, client, id, prefix, log) },
+		Keys: keymap, Replay: c.replay(), Clip: clip, Clipboard: tui.Clipboard(c.config.Clipboard),
 		Backend: backend{client, c}, Terminal: term, Log: log, Theme: c.theme(),
 		Prefix: prefix, Version: version,
 		DaemonLogs: c.daemonLogs(),
@@ -123,4 +136,18 @@ func (c *corral) dashboardConfig(client *sessionclient.Client, term *terminal.Te
 			return c.ensure(ctx)
 		},
 	}
+}
+
+// zoom shows a session on the whole terminal, in place of the dashboard, until the prefix key is pressed.
+func (p *program) zoom(ctx context.Context, c *corral, client *sessionclient.Client, id sessions.ID, prefix terminal.Key, log *slog.Logger) error {
+	out, err := rawattach.Run(ctx, p.stdin, p.stdout, func(o sessions.StreamOptions, h sessions.StreamHandler) rawattach.Stream {
+		return client.Attach(id, o, h)
+	}, rawattach.Options{
+		Env: c.terminalEnv(), Client: c.viewer("zoom"), StatePath: c.paths.Terminals(), Prefix: prefix, Log: log,
+		Alternate: true, Clipboard: rawattach.Clipboard(c.config.Clipboard),
+	})
+	if err == nil && out.How == rawattach.Cut && ctx.Err() == nil {
+		err = out.Err
+	}
+	return err
 }

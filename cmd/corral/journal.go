@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -32,29 +33,26 @@ func (p *program) journalCommand() *cobra.Command {
 			if text && cast || p.json && (text || cast) {
 				return usage("--json, --text and --asciicast exclude each other", "choose one")
 			}
-			return withSession(cmd.Context(), args[0], func(ctx context.Context, client *sessionclient.Client, s sessions.Session) error {
+			return withServer(cmd.Context(), func(ctx context.Context, _ *corral, client *sessionclient.Client) error {
+				s, err := findRecorded(ctx, client, args[0])
+				if err != nil {
+					return err
+				}
+				var out recordPrinter = journalLines{p}
 				switch {
 				case text:
-					return client.Journal(ctx, s.ID, q, (&journalText{p: p}).print)
+					out = &journalText{p: p}
 				case cast:
-					return client.Journal(ctx, s.ID, q, (&asciicast{p: p, title: s.Title}).print)
-				case p.json && !q.Follow:
-					all := []sessions.JournalRecord{} // [], not null
-					err := client.Journal(ctx, s.ID, q, func(r sessions.JournalRecord) error {
-						all = append(all, r)
-						return nil
-					})
-					if err != nil {
-						return err
-					}
-					return p.printJSON(all)
+					out = &asciicast{p: p, title: s.Title}
+				case p.json && q.Follow:
+					out = journalStream{p}
 				case p.json:
-					return client.Journal(ctx, s.ID, q, func(r sessions.JournalRecord) error { return p.printLine(r) })
+					out = &journalArray{p: p}
 				}
-				return client.Journal(ctx, s.ID, q, func(r sessions.JournalRecord) error {
-					_, err := fmt.Fprintln(p.stdout, journalLine(r))
+				if err := client.Journal(ctx, s.ID, q, out.print); err != nil {
 					return err
-				})
+				}
+				return out.end()
 			})
 		},
 	}
@@ -66,6 +64,72 @@ func (p *program) journalCommand() *cobra.Command {
 	f.BoolVar(&cast, "asciicast", false, "as a recording that asciinema plays")
 	f.BoolVar(&q.Follow, "follow", false, "go on with what happens next, until interrupted")
 	return cmd
+}
+
+// findRecorded finds the session that the user named. One that was removed is found by its whole id: its journal may have
+// been kept.
+func findRecorded(ctx context.Context, client *sessionclient.Client, name string) (sessions.Session, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	s, err := find(ctx, client, name)
+	if errors.Is(err, sessions.ErrNotFound) && wholeID(name) {
+		return sessions.Session{ID: sessions.ID(name), Title: name}, nil
+	}
+	return s, err
+}
+
+func wholeID(name string) bool {
+	return len(name) == len("01234567-89ab-cdef-0123-456789abcdef") && strings.Trim(name, "0123456789abcdef-") == ""
+}
+
+// recordPrinter prints the records of a journal, one after the other.
+type recordPrinter interface {
+	print(r sessions.JournalRecord) error
+	end() error // after the last one
+}
+
+// journalLines prints a line for people for each record.
+type journalLines struct{ p *program }
+
+func (j journalLines) print(r sessions.JournalRecord) error {
+	_, err := fmt.Fprintln(j.p.stdout, journalLine(r))
+	return err
+}
+
+func (journalLines) end() error { return nil }
+
+// journalStream prints one JSON value per record.
+type journalStream struct{ p *program }
+
+func (j journalStream) print(r sessions.JournalRecord) error { return j.p.printLine(r) }
+
+func (journalStream) end() error { return nil }
+
+// journalArray prints one JSON value of all records, as they come: a journal may be larger than memory.
+type journalArray struct {
+	p     *program
+	begun bool
+}
+
+func (j *journalArray) print(r sessions.JournalRecord) error {
+	before := "["
+	if j.begun {
+		before = ","
+	}
+	j.begun = true
+	if _, err := fmt.Fprint(j.p.stdout, before); err != nil {
+		return err
+	}
+	return j.p.printLine(r)
+}
+
+func (j *journalArray) end() error {
+	last := "]"
+	if !j.begun {
+		last = "[]"
+	}
+	_, err := fmt.Fprintln(j.p.stdout, last)
+	return err
 }
 
 // moment reads a time, or a duration before now.
@@ -153,6 +217,14 @@ func (j *journalText) print(r sessions.JournalRecord) error {
 	return j.p.printLines(lines[:len(lines)-1], false)
 }
 
+// end prints what has no end of line yet.
+func (j *journalText) end() error {
+	if j.line == "" {
+		return nil
+	}
+	return j.p.printLines([]string{j.rest()}, false)
+}
+
 func (j *journalText) rest() string {
 	line := j.line
 	j.line = ""
@@ -199,6 +271,8 @@ func (a *asciicast) print(r sessions.JournalRecord) error {
 	}
 	return a.event([]any{r.Time.Sub(a.begun).Seconds(), code, data})
 }
+
+func (*asciicast) end() error { return nil }
 
 func (a *asciicast) event(v any) error {
 	b, err := json.Marshal(v)

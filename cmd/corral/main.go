@@ -10,6 +10,8 @@ import (
 	"log/slog"
 	"os"
 
+	"corral/cmd/internal/paths"
+	"corral/runtime/hook"
 	"corral/runtime/launch"
 	"corral/runtime/recorder"
 	"corral/runtime/taskrunner"
@@ -22,6 +24,14 @@ func main() {
 	}
 	if len(os.Args) == 4 && os.Args[1] == "handoff" {
 		os.Exit(recorder.Handoff(os.Args[2], os.Args[3]))
+	}
+	if len(os.Args) >= 4 && os.Args[1] == launch.AgentVerb {
+		os.Exit(launch.ExecAgent(os.Args[2], self(), os.Args[3:]))
+	}
+	// And this on every event of an agent, which waits for it.
+	if len(os.Args) == 3 && os.Args[1] == "hook" {
+		hook.Run(os.Args[2], os.Stdin, paths.Pick(hook.Variables()))
+		return
 	}
 	if len(os.Args) == 3 && os.Args[1] == recorder.CompressVerb {
 		os.Exit(recorder.Compress(os.Args[2]))

@@ -39,7 +39,8 @@ func runServer(ctx context.Context, c *corral, l *sock.Listener, log *slog.Logge
 	return server.Run(ctx, server.Config{
 		Listener: l, Socket: c.paths.Socket(paths.Server), RuntimeSocket: c.paths.Socket(paths.Runtime),
 		StartRuntime: startRuntime, DownMarker: c.down, Database: c.database(), ReplayLines: c.replay(),
-		Node: hostname(), Version: version, Log: log,
+		EventsKept: time.Duration(c.config.Events.RetentionDays) * 24 * time.Hour,
+		Node:       c.node(), Version: version, Log: log,
 	})
 }
 

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
+	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
 	"corral/sessions"
@@ -25,6 +27,9 @@ func (p *program) screenCommand() *cobra.Command {
 				}
 				if p.json {
 					return p.printJSON(screen)
+				}
+				if !screen.At.IsZero() && term.IsTerminal(p.stderr.Fd()) {
+					_, _ = fmt.Fprintln(p.stderr, "as of "+screen.At.Local().Format(time.DateTime)+"; the session has ended")
 				}
 				text := screen.Text
 				if colours {

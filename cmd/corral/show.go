@@ -43,11 +43,17 @@ func explain(s sessions.Session, events []sessions.Event, now time.Time) string 
 	}
 	fmt.Fprintln(&b, sessions.CleanTitle(s.Title))
 	line("id", string(s.ID))
-	state := fmt.Sprintf("%s for %s", stateWord(s), age(now, s.UpdatedAt))
+	since := s.StateSince
+	if since.IsZero() { // a server of an earlier version
+		since = s.UpdatedAt
+	}
+	state := fmt.Sprintf("%s for %s", stateWord(s), age(now, since))
 	if s.StateReason != "" {
 		state += ": " + sessions.CleanLine(s.StateReason, 300)
 	}
 	line("state", state)
+	line("since", since.Local().Format(time.DateTime))
+	line("seen", sessions.CleanLine(s.StateEvidence, 300))
 	line("means", meaning(s.State))
 	line("kind", string(s.Kind))
 	line("command", printable(strings.Join(s.Args, " "), false))

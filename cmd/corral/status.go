@@ -105,7 +105,7 @@ func (c *corral) look(ctx context.Context) (sessions.Status, error) {
 }
 
 func (c *corral) lookAtRuntime(ctx context.Context, st *sessions.Status) {
-	node := sessions.NodeStatus{Name: hostname(), State: sessions.Offline}
+	node := sessions.NodeStatus{Name: c.node(), State: sessions.Offline}
 	runtime := rtclient.New(c.paths.Socket(paths.Runtime))
 	defer runtime.Close()
 	if r, err := runtime.Status(ctx); err == nil {
@@ -137,6 +137,15 @@ func (c *corral) lookAtDatabase(ctx context.Context, st *sessions.Status) {
 	if sock.Listening(ctx, filepath.Join(c.paths.Postgres.SocketDir, ".s.PGSQL.5432")) != 0 {
 		st.Database.State = sessions.Up
 	}
+}
+
+// node is the name under which the sessions of this data directory are kept. A private database has only those. In one
+// that several share, two data directories of a machine must never take each other's sessions for lost.
+func (c *corral) node() string {
+	if c.env.DatabaseURL == "" {
+		return hostname()
+	}
+	return hostname() + "-" + c.paths.ID()[:6]
 }
 
 func hostname() string {

@@ -384,6 +384,16 @@ func (c *Corral) TmuxAt(socket string, args ...string) (string, error) {
 	return strings.TrimRight(string(out), "\n"), err
 }
 
+// PlainTmux runs a tmux command on a server that has nothing to do with Corral, which it starts; the end of the test ends
+// it. The socket must be in the test's directory.
+func (c *Corral) PlainTmux(socket string, args ...string) (string, error) {
+	c.T.Helper()
+	cmd := exec.Command("tmux", append([]string{"-S", socket}, args...)...)
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8", "TERM=xterm-256color", "SHELL=/bin/sh"}
+	out, err := cmd.CombinedOutput()
+	return strings.TrimRight(string(out), "\n"), err
+}
+
 // PanePID returns the process that runs in a session's pane.
 func (c *Corral) PanePID(id sessions.ID) int {
 	c.T.Helper()

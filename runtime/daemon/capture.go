@@ -22,7 +22,7 @@ func (t *terminals) Screen(ctx context.Context, id string) (rtapi.Screen, error)
 		return rtapi.Screen{}, err
 	}
 	// The title comes last: it is the program's, and may hold anything.
-	const format = "#{pane_width} #{pane_height} #{cursor_x} #{cursor_y} #{alternate_on} #{pane_title}"
+	format := "#{pane_width} #{pane_height} #{cursor_x} #{cursor_y} #{alternate_on} " + modesFormat() + " #{pane_title}"
 	replies, err := t.tmux.RunOn(ctx, server,
 		tmux.Command{"display-message", "-p", "-t", target(id), format},
 		tmux.Command{"capture-pane", "-p", "-t", target(id)},
@@ -35,8 +35,8 @@ func (t *terminals) Screen(ctx context.Context, id string) (rtapi.Screen, error)
 		Text: strings.Join(replies[1].Lines, "\n"),
 		ANSI: graphics(strings.Join(replies[2].Lines, "\n")),
 	}
-	f := strings.SplitN(strings.Join(replies[0].Lines, " "), " ", 6)
-	if len(f) != 6 {
+	f := strings.SplitN(strings.Join(replies[0].Lines, " "), " ", 7)
+	if len(f) != 7 {
 		return rtapi.Screen{}, fmt.Errorf("read the screen of terminal %s: tmux described it as %q", id, f)
 	}
 	numbers := make([]int, 4)
@@ -46,7 +46,10 @@ func (t *terminals) Screen(ctx context.Context, id string) (rtapi.Screen, error)
 		}
 	}
 	s.Cols, s.Rows, s.CursorColumn, s.CursorRow = numbers[0], numbers[1], numbers[2], numbers[3]
-	s.Alternate, s.Title = f[4] == "1", f[5]
+	s.Alternate, s.Title = f[4] == "1", f[6]
+	if s.Modes, err = modesOf(f[5]); err != nil {
+		return rtapi.Screen{}, fmt.Errorf("read the screen of terminal %s: %w", id, err)
+	}
 	return s, nil
 }
 

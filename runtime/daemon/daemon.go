@@ -18,7 +18,9 @@ import (
 	"corral/runtime/internal/httpapi"
 	"corral/runtime/internal/task"
 	"corral/runtime/internal/tmux"
+	"corral/runtime/internal/widths"
 	"corral/runtime/rtapi"
+	"corral/vt"
 )
 
 const (
@@ -68,14 +70,28 @@ func Run(ctx context.Context, cfg Config) error {
 		inv.setViewers(id, attached, watching)
 		journals.viewers(id, attached)
 	}
-	hub := attach.New(attach.Config{Tmux: server, Counts: counts, Recorder: journals, Dir: specs, Log: cfg.Log})
+	characters := widths.New(server, filepath.Join(cfg.DataDir, "widths"), cfg.Log)
+	hub := attach.New(attach.Config{
+		Tmux: server, Counts: counts, Recorder: journals, Dir: specs, Log: cfg.Log,
+		Widths: func(ctx context.Context) (*vt.Widths, string) {
+			t := characters.Table(ctx)
+			return t.Widths, t.Text
+		},
+	})
+	journals.client.Warned = inv.setWarning
+	journals.client.Joined = func() { inv.tellEnds(journals.exited) }
 	inv.exited = func(id string, code, signal *int) {
 		journals.exited(id, code, signal)
 		hub.Exited(id, code, signal)
 	}
+	hooks, err := newHooks(cfg.DataDir, cfg.Listener.Addr().String(), inv, journals, cfg.Log)
+	if err != nil {
+		return fmt.Errorf("start the runtime: %w", err)
+	}
+	inv.listed, inv.begin = hooks.listed, hooks.begin
 	terms := &terminals{
 		tmux: server, inventory: inv, specs: specs, self: cfg.Self, recorder: socket, log: cfg.Log,
-		locks: newLocks(), journals: journals,
+		locks: newLocks(), journals: journals, hooks: hooks,
 	}
 	journals.tty, journals.screen = inv.tty, terms.Screen
 	tasks, err := task.New(task.Config{
@@ -94,10 +110,11 @@ func Run(ctx context.Context, cfg Config) error {
 
 	status := rtapi.Status{PID: os.Getpid(), Incarnation: rand.Text(), StartedAt: time.Now().UTC()}
 	handler := httpapi.New(httpapi.Config{
-		Terminals: terms, Reader: terms, Inventory: inv, Streams: hub, Journals: journals, Tasks: tasks, Shutdown: shutdown, Log: cfg.Log,
+		Terminals: terms, Reader: screens{terms, journals}, Inventory: inv, Streams: hub, Journals: journals, Tasks: tasks, Hooks: hooks.receiver, Shutdown: shutdown, Log: cfg.Log,
 		Status: func() rtapi.Status {
 			st := status
 			st.Tmux, st.RecorderPID, st.Journal = server.Status(), rec.pid(), journals.usage()
+			st.Hooks = hooks.receiver.Counts()
 			return st
 		},
 	})
@@ -109,8 +126,12 @@ func Run(ctx context.Context, cfg Config) error {
 	parts.Go(func() error { return inv.run(ctx) })
 	parts.Go(func() error { return tasks.Run(ctx) })
 	parts.Go(func() error { return rec.run(ctx) })
-	parts.Go(func() error { return journals.client.Run(ctx) })
-	parts.Go(func() error { return journals.run(ctx) })
+	parts.Go(func() error {
+		characters.Run(ctx)
+		return nil
+	})
+	parts.Go(func() error { return hooks.watcher.Run(ctx) })
+	parts.Go(func() error { return hooks.receiver.Run(ctx) })
 	parts.Go(func() error { return serve(ctx, cfg.Listener, handler, hub, cfg.Log) })
 	if err := parts.Wait(); err != nil && !errors.Is(err, context.Canceled) {
 		return fmt.Errorf("run the runtime: %w", err)

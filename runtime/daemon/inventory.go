@@ -36,8 +36,10 @@ const (
 type inventory struct {
 	tmux    *tmux.Server
 	log     *slog.Logger
-	exited  func(id string, code, signal *int) // told of each end of a program
-	runners func(task.Sessions)                // told of each listing
+	exited  func(id string, code, signal *int)       // told of each end of a program
+	runners func(task.Sessions)                      // told of each listing
+	listed  func([]rtapi.Terminal)                   // told of each listing, before anybody else
+	begin   func(context.Context, []tmux.Pane) error // told of each listing, after everybody else
 
 	refreshed chan chan<- error // asks for a listing now, and how it went; the inner channel has room
 
@@ -46,7 +48,9 @@ type inventory struct {
 	panes   map[string]tmux.Pane          // by session id, of the listing that known was made of; guarded by mu
 	ready   chan struct{}                 // closed once known is Complete, replaced when it is not any more; guarded by mu
 	viewers map[string]viewers            // guarded by mu
+	agents  agents                        // guarded by mu
 	tasks   map[string]rtapi.Task         // nil until they are known; guarded by mu
+	warning string                        // what keeps the recorder from recording; guarded by mu
 	subs    map[chan rtapi.Event]struct{} // guarded by mu
 	ended   bool                          // nothing is reported any more; guarded by mu
 }
@@ -58,6 +62,9 @@ func newInventory(server *tmux.Server, log *slog.Logger) *inventory {
 		tmux: server, log: log,
 		exited:    func(string, *int, *int) {},
 		runners:   func(task.Sessions) {},
+		listed:    func([]rtapi.Terminal) {},
+		begin:     func(context.Context, []tmux.Pane) error { return nil },
+		agents:    agents{},
 		refreshed: make(chan chan<- error),
 		ready:     make(chan struct{}),
 		viewers:   map[string]viewers{},
@@ -154,8 +161,12 @@ func (inv *inventory) list(ctx context.Context) (seen, error) {
 		next.Terminals = append(next.Terminals, inv.terminal(id, p))
 	}
 	slices.SortFunc(next.Terminals, func(a, b rtapi.Terminal) int { return strings.Compare(a.ID, b.ID) })
+	inv.listed(next.Terminals)
 	inv.book(next, panes)
 	inv.runners(runners)
+	if err := inv.begin(ctx, l.Panes); err != nil {
+		inv.log.Error("hooks not received", "err", err)
+	}
 	return s, nil
 }
 
@@ -187,6 +198,11 @@ func (inv *inventory) book(next rtapi.Inventory, panes map[string]tmux.Pane) {
 	changed := !last.Complete || last.Server != next.Server || !reflect.DeepEqual(last.Terminals, next.Terminals) ||
 		!reflect.DeepEqual(last.Ended, next.Ended)
 	inv.known, inv.panes = next, panes
+	for id := range inv.agents {
+		if _, ok := panes[id]; !ok {
+			delete(inv.agents, id)
+		}
+	}
 	if !last.Complete {
 		close(inv.ready)
 	}
@@ -217,6 +233,7 @@ func (inv *inventory) snapshotLocked() rtapi.Inventory {
 	full.Terminals = slices.Clone(full.Terminals)
 	for i := range full.Terminals {
 		v := inv.viewers[full.Terminals[i].ID]
+		full.Terminals[i].Agent = inv.agents.of(full.Terminals[i])
 		full.Terminals[i].Attached, full.Terminals[i].Watching = v.attached, v.watching
 	}
 	return full
@@ -291,6 +308,7 @@ func (inv *inventory) Subscribe(ctx context.Context) (<-chan rtapi.Event, func()
 	if inv.tasks != nil {
 		sub <- inv.tasksEventLocked()
 	}
+	sub <- rtapi.Event{Type: rtapi.EventRecording, Warning: inv.warning}
 	inv.subs[sub] = struct{}{}
 	return sub, func() {
 		inv.mu.Lock()

@@ -159,6 +159,28 @@ func (j *journaling) Sequence(ctx context.Context, id string) int64 {
 	return n
 }
 
+// ModifiedKeys reports whether the program has asked for keys with modifiers, false when the recorder does not tell.
+func (j *journaling) ModifiedKeys(ctx context.Context, id string) bool {
+	asked, err := j.client.ModifiedKeys(ctx, id)
+	if err != nil {
+		j.log.Debug("keys unknown", "id", id, "err", err)
+	}
+	return asked
+}
+
+// Pending returns what was typed into terminal id and may not have been answered yet, as the journal has it: for a runtime
+// that did not see it being typed. Nothing is pending when the recorder does not tell.
+func (j *journaling) Pending(ctx context.Context, id string) journal.Typed {
+	if !validID(id) || j.Sequence(ctx, id) == 0 { // which has all that was printed so far recorded
+		return journal.Typed{}
+	}
+	t, err := journal.Pending(filepath.Join(j.dir, id))
+	if err != nil {
+		j.log.Debug("pending input unknown", "id", id, "err", err)
+	}
+	return t
+}
+
 // started records a start, before anything of it can be printed.
 func (j *journaling) started(req rtapi.LaunchRequest) {
 	d := journal.Details{Argv: req.Argv, Cols: req.Cols, Rows: req.Rows}
@@ -196,7 +218,10 @@ func (j *journaling) viewers(id string, attached int) {
 func (j *journaling) Read(ctx context.Context, id string, q journal.Query, follow bool, yield func(*journal.Record) error) error {
 	dir := filepath.Join(j.dir, id)
 	if !validID(id) {
-		return nil // nothing has such an id
+		return notRecorded(id)
+	}
+	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) && !follow {
+		return notRecorded(id)
 	}
 	if follow {
 		return journal.Follow(ctx, dir, q, yield)
@@ -259,6 +284,8 @@ func (j *journaling) run(ctx context.Context) error {
 	}
 }
 
+// take makes one. Of a quiet terminal it shows all that was printed up to the sequence that it names; what a busy one
+// prints between the two questions may be left out of both or be in both.
 func (j *journaling) take(ctx context.Context, id string) error {
 	ctx, cancel := context.WithTimeout(ctx, snapshotTimeout)
 	defer cancel()
@@ -266,9 +293,13 @@ func (j *journaling) take(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
+	through, err := j.client.Sequence(ctx, id)
+	if err != nil {
+		return err
+	}
 	j.client.Record(id, journal.Record{Kind: journal.Snapshot, Details: journal.Details{
 		ANSI: s.ANSI, Cols: s.Cols, Rows: s.Rows, Alternate: s.Alternate,
-		Cursor: &journal.Cursor{Row: s.CursorRow, Column: s.CursorColumn},
+		Cursor: &journal.Cursor{Row: s.CursorRow, Column: s.CursorColumn}, Modes: s.Modes, Through: through,
 	}})
 	return nil
 }

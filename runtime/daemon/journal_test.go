@@ -46,7 +46,7 @@ func (b *bed) awaitRecord(t *testing.T, id string, kind journal.Kind, ok func(jo
 			}
 		}
 	}
-	t.Fatalf("no such %s in %+v", kind, b.records(t, id, journal.Kinds()...))
+	t.Fatalf("no such %s in %.3000s", kind, fmt.Sprintf("%+v", b.records(t, id, journal.Kinds()...)))
 	return journal.Record{}
 }
 
@@ -116,6 +116,7 @@ func TestPasswordsAreLengths(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.awaitScreen(t, "pw", "done")
+	b.awaitRecord(t, "pw", journal.Input, func(r journal.Record) bool { return !r.Redacted })
 	in := b.records(t, "pw", journal.Input)
 	if len(in) != 2 || !in[0].Redacted || in[0].Bytes != int64(len(secret)+1) || in[0].Payload != "" || in[1].Payload != "not secret\r" {
 		t.Errorf("got %+v", in)

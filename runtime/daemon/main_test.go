@@ -17,6 +17,8 @@ import (
 
 	"go.uber.org/goleak"
 
+	"corral/e2e/standin"
+	posts "corral/runtime/hook"
 	"corral/runtime/internal/procfs"
 	"corral/runtime/launch"
 	"corral/runtime/recorder"
@@ -32,6 +34,13 @@ func TestMain(m *testing.M) {
 		switch os.Args[1] {
 		case "launch":
 			os.Exit(launch.Exec(os.Args[2]))
+		case launch.AgentVerb:
+			os.Exit(launch.ExecAgent(os.Args[2], os.Args[0], os.Args[3:]))
+		case "hook":
+			posts.Run(os.Args[2], os.Stdin, os.Environ())
+			os.Exit(0)
+		case standin.Verb:
+			os.Exit(standin.Main(os.Args[2:]))
 		case "handoff":
 			os.Exit(recorder.Handoff(os.Args[2], os.Args[3]))
 		case "recorder":

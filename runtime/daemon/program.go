@@ -99,7 +99,7 @@ func (t *terminals) Remove(ctx context.Context, id string) error {
 	return t.refreshed(ctx)
 }
 
-// SetMeta replaces what a terminal carries for adoption; its id and run stay.
+// SetMeta replaces what a terminal carries for adoption; its id, its run and whether it has hooks stay.
 func (t *terminals) SetMeta(ctx context.Context, id string, meta rtapi.Meta) error {
 	release, err := t.locks.acquire(ctx, id)
 	if err != nil {
@@ -110,7 +110,7 @@ func (t *terminals) SetMeta(ctx context.Context, id string, meta rtapi.Meta) err
 	if err != nil {
 		return err
 	}
-	meta.ID, meta.Run = id, have.Run
+	meta.ID, meta.Run, meta.Hooks = id, have.Run, have.Hooks
 	option, err := json.Marshal(meta)
 	if err != nil {
 		return fmt.Errorf("change terminal %s: %w", id, err)

@@ -50,6 +50,7 @@ func (k *recorderKeeper) setPID(pid int) {
 func (k *recorderKeeper) run(ctx context.Context) error {
 	pause := recorderPauseMin
 	for {
+		lasted := false
 		w, err := k.reach(ctx)
 		if err == nil {
 			since := time.Now()
@@ -57,12 +58,15 @@ func (k *recorderKeeper) run(ctx context.Context) error {
 			k.log.Info("recorder found", "pid", w.PID, "held", len(w.Held))
 			k.pipeAll(ctx, w)
 			k.setPID(0)
-			if time.Since(since) > recorderPauseMax {
-				pause = recorderPauseMin
-			}
+			lasted = time.Since(since) > recorderPauseMax
 		}
 		if ctx.Err() != nil {
 			return nil
+		}
+		if lasted { // at once: every moment without one is a gap
+			k.log.Warn("recorder lost")
+			pause = recorderPauseMin
+			continue
 		}
 		k.log.Warn("recorder lost", "err", err, "pause", pause)
 		select {

@@ -41,6 +41,7 @@ type terminals struct {
 	log       *slog.Logger
 	locks     *locks
 	journals  *journaling
+	hooks     hooks
 }
 
 // target names the current pane of a terminal, exactly.
@@ -141,6 +142,7 @@ func (t *terminals) undo(ctx context.Context, id string) {
 // respawn starts a fresh process in a dead pane. tmux keeps the history but clears the screen, so what the screen
 // shows is printed again by the launch.
 func (t *terminals) respawn(ctx context.Context, req rtapi.LaunchRequest, pane tmux.Pane, server rtapi.Incarnation) (rtapi.Terminal, error) {
+	req.Cols, req.Rows = pane.Cols, pane.Rows // it keeps its size
 	screen, err := t.lastScreen(ctx, pane, server)
 	if err != nil {
 		return rtapi.Terminal{}, err
@@ -188,9 +190,15 @@ func (t *terminals) lastScreen(ctx context.Context, pane tmux.Pane, server rtapi
 // start writes the launch file, runs list and answers with what then is there. A list whose answer was lost may have
 // run: what tmux knows decides.
 func (t *terminals) start(ctx context.Context, req rtapi.LaunchRequest, spec launch.Spec, list func(file, meta string) error) (rtapi.Terminal, error) {
+	req.Meta.Hooks = req.Hooks
 	meta := req.Meta
 	if err := checkDirectory(meta.CWD); err != nil {
 		return rtapi.Terminal{}, err
+	}
+	if req.Hooks {
+		if err := t.hooks.equip(ctx, t.self, req, &spec); err != nil {
+			return rtapi.Terminal{}, err
+		}
 	}
 	option, err := json.Marshal(meta)
 	if err != nil {
@@ -253,6 +261,7 @@ func (t *terminals) repipe(ctx context.Context, held []string) error {
 		if _, err := t.tmux.RunOn(ctx, l.Server, t.pipe(p.ID)); err != nil && !errors.As(err, &refused) {
 			return fmt.Errorf("pipe the terminals to the recorder: %w", err)
 		} // refused: it has just ended
+		t.journals.wish(id) // what was missed shows in it
 	}
 	return nil
 }
@@ -291,6 +300,8 @@ func validLaunch(req *rtapi.LaunchRequest) error {
 		return invalid("a terminal cannot have %d columns and %d rows", req.Cols, req.Rows)
 	case len(req.Argv) > 0 && req.Argv[0] == "":
 		return invalid("the program has no name")
+	case req.Hooks && len(req.Argv) == 0:
+		return invalid("a shell has no hooks")
 	}
 	for _, text := range append(append([]string{req.Meta.CWD}, req.Argv...), req.Env...) {
 		if strings.ContainsRune(text, 0) {

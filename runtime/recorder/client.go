@@ -34,7 +34,13 @@ type Client struct {
 	Socket string
 	// Snapshot is told that a session's screen is worth a snapshot; it must not block.
 	Snapshot func(id string)
-	Log      *slog.Logger
+	// Joined is called whenever there is another recorder or worker, which may not have what was told the one before
+	// last; nil for nothing. It may call Record.
+	Joined func()
+	// Warned is told what keeps the recorder from recording, "" when nothing does any more; nil for nothing. It must not
+	// block.
+	Warned func(text string)
+	Log    *slog.Logger
 
 	mu      sync.Mutex
 	conn    *net.UnixConn          // nil while away; guarded by mu
@@ -69,6 +75,16 @@ func (c *Client) Warning() string {
 	return c.warning
 }
 
+func (c *Client) warn(text string) {
+	c.mu.Lock()
+	changed := c.warning != text
+	c.warning = text
+	c.mu.Unlock()
+	if changed && c.Warned != nil {
+		c.Warned(text)
+	}
+}
+
 // serve is one connection.
 func (c *Client) serve(ctx context.Context) error {
 	ours, theirs, err := packetPair()
@@ -90,7 +106,12 @@ func (c *Client) serve(ctx context.Context) error {
 	buf := make([]byte, maxMessage)
 	// What is written before a worker knows the socket might be read after the echo.
 	_ = conn.SetReadDeadline(time.Now().Add(requestTimeout)) // an error shows when reading
-	if _, err := conn.Read(buf); err != nil {
+	n, err := conn.Read(buf)
+	if err != nil {
+		return fmt.Errorf("wait for the recorder's worker: %w", err)
+	}
+	var hello message
+	if err := json.Unmarshal(buf[:n], &hello); err != nil {
 		return fmt.Errorf("wait for the recorder's worker: %w", err)
 	}
 	_ = conn.SetReadDeadline(time.Time{}) // likewise
@@ -98,6 +119,7 @@ func (c *Client) serve(ctx context.Context) error {
 		return err
 	}
 	defer c.part(conn)
+	c.hear(hello)
 	defer context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })()
 	for {
 		n, err := conn.Read(buf)
@@ -132,7 +154,7 @@ func (c *Client) join(conn *net.UnixConn) error {
 		c.waiting -= len(c.pending[0])
 		c.pending = c.pending[1:]
 	}
-	c.pending, c.waiting, c.conn, c.warning = nil, 0, conn, ""
+	c.pending, c.waiting, c.conn = nil, 0, conn
 	return nil
 }
 
@@ -160,10 +182,13 @@ func (c *Client) hear(m message) {
 	switch m.Op {
 	case opSnapshot:
 		c.Snapshot(m.ID)
+	case opHello:
+		c.warn(m.Text)
+		if c.Joined != nil {
+			c.Joined()
+		}
 	case opWarning:
-		c.mu.Lock()
-		c.warning = m.Text
-		c.mu.Unlock()
+		c.warn(m.Text)
 	default:
 		c.mu.Lock()
 		answer := c.asked[m.N]

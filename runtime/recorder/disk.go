@@ -324,7 +324,9 @@ var errFull = errors.New("the disk has less free than journal.min_free") //nolin
 // fail notes that a record could not be written.
 func (d *disk) fail(id string, n int64, err error) {
 	why := "it could not be written: " + reason(err)
-	if errors.Is(err, errFull) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+	if errors.Is(err, errFull) {
+		why = err.Error()
+	} else if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		why = "the disk is full"
 	}
 	d.miss(id, n, why)

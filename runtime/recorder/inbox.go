@@ -42,10 +42,7 @@ func (w *worker) addClient(slot int, file *os.File) func() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.clients[slot] = c
-	c.tell(message{Op: opHello})
-	if w.warning != "" {
-		c.tell(message{Op: opWarning, Text: w.warning})
-	}
+	c.tell(message{Op: opHello, Text: w.warning})
 	for _, a := range w.sessions {
 		a.hurry() // what nobody could be asked for
 	}
@@ -102,16 +99,27 @@ func (w *worker) dealLocked(c *client, m message) {
 		delete(w.removed, m.ID)
 		switch m.Record.Kind {
 		case journal.Exit:
-			w.outputOf(m.ID)
+			if !w.outputOf(m.ID, true) {
+				w.postponeLocked(m.ID, m.Record)
+				return
+			}
+		case journal.Start:
+			w.exitLocked(m.ID)
+			delete(w.keys, m.ID)
 		case journal.Resize, journal.Gap:
 			w.noticedLocked(m.ID, 1)
 		}
 		w.appendLocked(op{id: m.ID, record: m.Record, slot: c.slot, number: m.N})
 	case m.Op == opSequence:
-		w.outputOf(m.ID)
+		w.outputOf(m.ID, false)
 		m.Sequence = w.disk.last(m.ID)
 		c.tell(m)
+	case m.Op == opKeys:
+		w.outputOf(m.ID, false)
+		m.Asked = w.keys[m.ID]
+		c.tell(m)
 	case m.Op == opRemove:
+		delete(w.keys, m.ID)
 		if a := w.sessions[m.ID]; a != nil {
 			a.timer.Stop()
 			delete(w.sessions, m.ID)
@@ -121,33 +129,26 @@ func (w *worker) dealLocked(c *client, m message) {
 				p.id = "" // its last words are not kept
 			}
 		}
+		w.forgetExitLocked(m.ID)
 		w.removed[m.ID] = true
 		w.disk.append(op{id: m.ID, remove: true})
 		c.tell(m)
 	}
 }
 
-// outputOf takes what a session has printed.
-func (w *worker) outputOf(id string) {
+// outputOf takes what a session has printed, with force also the beginning of a character or sequence. It reports whether
+// there is a pipe that more can come from.
+func (w *worker) outputOf(id string, force bool) (more bool) {
+	// Not the clients again: one of their messages is being dealt with.
+	clients := w.clients
+	w.clients = nil
+	defer func() { w.clients = clients }()
 	for _, p := range w.pipes {
-		if p.id != id {
-			continue
+		if p.id == id && w.takeLocked(p, force) != end {
+			more = true
 		}
-		_ = p.raw.Control(func(fd uintptr) { // an error says that it is closed
-			// Not the clients again: one of their messages is being dealt with.
-			clients := w.clients
-			w.clients = nil
-			defer func() { w.clients = clients }()
-			for range lastLooks {
-				if w.lookLocked(p, int(fd), false) != much {
-					return
-				}
-				if n, err := unix.IoctlGetInt(int(fd), unix.TIOCINQ); err != nil || n == 0 {
-					return
-				}
-			}
-		})
 	}
+	return more
 }
 
 // tell sends the runtime a message, if there is room for it.

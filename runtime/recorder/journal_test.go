@@ -26,7 +26,7 @@ type recording struct {
 	stop   func()
 }
 
-func newRecording(t *testing.T) *recording {
+func newRecording(t testing.TB) *recording {
 	t.Helper()
 	r := &recording{socket: filepath.Join(shortDir(t), "s")}
 	r.stop = start(t, r.socket)
@@ -34,7 +34,7 @@ func newRecording(t *testing.T) *recording {
 	return r
 }
 
-func (r *recording) hand(t *testing.T, name string) *os.File {
+func (r *recording) hand(t testing.TB, name string) *os.File {
 	t.Helper()
 	pane, command := pipeOf(t)
 	if err := handoff(deadline(t), r.socket, name, command); err != nil {
@@ -44,14 +44,14 @@ func (r *recording) hand(t *testing.T, name string) *os.File {
 	return pane
 }
 
-func (r *recording) print(t *testing.T, p []byte) {
+func (r *recording) print(t testing.TB, p []byte) {
 	t.Helper()
 	if _, err := r.pane.Write(p); err != nil {
 		t.Error(err)
 	}
 }
 
-func (r *recording) records(t *testing.T, id string) []journal.Record {
+func (r *recording) records(t testing.TB, id string) []journal.Record {
 	t.Helper()
 	var list []journal.Record
 	_, err := journal.Read(filepath.Join(journals(r.socket), id), journal.Query{}, func(rec *journal.Record) error {
@@ -69,7 +69,7 @@ func (r *recording) records(t *testing.T, id string) []journal.Record {
 	return list
 }
 
-func (r *recording) output(t *testing.T, id string) []byte {
+func (r *recording) output(t testing.TB, id string) []byte {
 	t.Helper()
 	var all []byte
 	for _, rec := range r.records(t, id) {
@@ -86,7 +86,7 @@ func (r *recording) output(t *testing.T, id string) []byte {
 }
 
 // workers lists the workers of this recorder.
-func (r *recording) worker(t *testing.T) int {
+func (r *recording) worker(t testing.TB) int {
 	t.Helper()
 	stats, err := filepath.Glob("/proc/self/task/*/children")
 	if err != nil {
@@ -105,7 +105,7 @@ func (r *recording) worker(t *testing.T) int {
 	return 0
 }
 
-func await(t *testing.T, what string, ok func() bool) {
+func await(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
@@ -175,14 +175,14 @@ func TestAKilledWorkerLosesAndDoublesNothing(t *testing.T) {
 }
 
 // client connects a runtime's side.
-func (r *recording) client(t *testing.T) *Client {
+func (r *recording) client(t testing.TB) *Client {
 	t.Helper()
 	c := &Client{Socket: r.socket, Snapshot: func(string) {}, Log: slog.New(slog.DiscardHandler)}
 	r.run(t, c)
 	return c
 }
 
-func (r *recording) run(t *testing.T, c *Client) {
+func (r *recording) run(t testing.TB, c *Client) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup

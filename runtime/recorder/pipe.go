@@ -60,7 +60,7 @@ func (w *worker) addPipe(slot int, name string, file *os.File, again bool) func(
 	defer w.mu.Unlock()
 	for _, old := range w.pipes {
 		if old.id == id && !again {
-			w.emptyLocked(old) // tmux has closed it: what it holds came before
+			w.takeLocked(old, true) // tmux has closed it: what it holds came before
 		}
 	}
 	if again {
@@ -68,6 +68,10 @@ func (w *worker) addPipe(slot int, name string, file *os.File, again bool) func(
 		w.noticedLocked(id, 1)
 	}
 	w.pipes[slot] = p
+	if w.late[id] != nil {
+		w.takeLocked(p, true)
+		w.exitLocked(id)
+	}
 	return func() { w.read(p) }
 }
 
@@ -183,6 +187,7 @@ func (w *worker) lookLocked(p *pipe, fd int, force bool) seen {
 		w.buf = make([]byte, bufferSize)
 	}
 	take(fd, w.buf[:whole])
+	w.keysLocked(p.id, w.buf[:whole])
 	_ = w.slots.set(p.slot, 0, 0) // it is written again before it counts
 	w.noticedLocked(p.id, whole)
 	if whole < gatherBelow {
@@ -194,15 +199,20 @@ func (w *worker) lookLocked(p *pipe, fd int, force bool) seen {
 // lastLooks bounds the work on a pipe into which a program pours: more than a pipe can hold.
 const lastLooks = 16
 
-// emptyLocked takes all that is in a pipe.
-func (w *worker) emptyLocked(p *pipe) {
-	_ = p.raw.Control(func(fd uintptr) { // an error says that it is closed
+// takeLocked takes all that is in a pipe, with force also the beginning of a character or sequence, and returns what it
+// found last: end, or something else.
+func (w *worker) takeLocked(p *pipe, force bool) (last seen) {
+	err := p.raw.Control(func(fd uintptr) {
 		for range lastLooks {
-			if got := w.lookLocked(p, int(fd), true); got != some && got != much {
+			if last = w.lookLocked(p, int(fd), force); last != some && last != much {
 				return
 			}
 		}
 	})
+	if err != nil { // it is closed
+		return end
+	}
+	return last
 }
 
 // take takes exactly what was seen; scratch gets it once more.

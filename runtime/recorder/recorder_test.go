@@ -35,14 +35,14 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-func deadline(t *testing.T) context.Context {
+func deadline(t testing.TB) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeoutCause(t.Context(), patience, errors.New("the test's patience ended"))
 	t.Cleanup(cancel)
 	return ctx
 }
 
-func shortDir(t *testing.T) string {
+func shortDir(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "cr")
 	if err != nil {
@@ -53,7 +53,7 @@ func shortDir(t *testing.T) string {
 }
 
 // start runs a recorder on socket, with journals beside it, until stop is called.
-func start(t *testing.T, socket string) (stop func()) {
+func start(t testing.TB, socket string) (stop func()) {
 	t.Helper()
 	l, err := net.Listen("unix", socket)
 	if err != nil {
@@ -79,7 +79,7 @@ func start(t *testing.T, socket string) (stop func()) {
 func journals(socket string) string { return filepath.Join(filepath.Dir(socket), "journal") }
 
 // pipe returns what tmux makes for a pane: its own end and the one that its command gets.
-func pipeOf(t *testing.T) (pane, command *os.File) {
+func pipeOf(t testing.TB) (pane, command *os.File) {
 	t.Helper()
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -93,7 +93,7 @@ func pipeOf(t *testing.T) (pane, command *os.File) {
 	return pane, command
 }
 
-func heldBy(t *testing.T, socket string) []string {
+func heldBy(t testing.TB, socket string) []string {
 	t.Helper()
 	w, err := Dial(deadline(t), socket)
 	if err != nil {

@@ -85,6 +85,7 @@ type message struct {
 	Record   *journal.Record `json:"record,omitempty"`
 	Sequence int64           `json:"sequence,omitempty"`
 	Text     string          `json:"text,omitempty"`
+	Asked    bool            `json:"asked,omitempty"`
 }
 
 // The operations: the runtime's, then the worker's.
@@ -92,7 +93,8 @@ const (
 	opAppend   = "append"   // Record to the journal of ID
 	opSequence = "sequence" // which is the last sequence of ID? answered with Sequence
 	opRemove   = "remove"   // the journal of ID; answered
-	opHello    = "hello"    // from now on this socket is emptied before any pipe is
+	opKeys     = "keys"     // has the program of ID asked for keys with modifiers? answered with Asked
+	opHello    = "hello"    // from now on this socket is emptied before any pipe is; Text as of opWarning
 	opSnapshot = "snapshot" // the screen of ID is worth one
 	opWarning  = "warning"  // what is wrong, "" when nothing is any more
 )

@@ -51,6 +51,7 @@ func work(ctx context.Context, cfg WorkerConfig, control *net.UnixConn, memory s
 	w := &worker{
 		cfg: cfg, log: cfg.Log, control: control, slots: memory, buf: make([]byte, bufferSize), letter: make([]byte, maxMessage),
 		pipes: map[int]*pipe{}, clients: map[int]*client{}, sessions: map[string]*activity{}, removed: map[string]bool{},
+		keys: map[string]bool{}, late: map[string]*lateExit{},
 	}
 	w.disk = newDisk(cfg, memory, w.warn)
 	var disk sync.WaitGroup
@@ -78,18 +79,27 @@ func lockJournals(ctx context.Context, dir string) (unlock func(), err error) {
 	if err != nil {
 		return nil, fmt.Errorf("lock the journals: %w", err)
 	}
-	locked := make(chan error, 1)
-	go func() { locked <- unix.Flock(int(f.Fd()), unix.LOCK_EX) }() // ends with the other worker, or this process
-	select {
-	case err = <-locked:
-	case <-ctx.Done():
-		err = ctx.Err()
+	again := time.NewTicker(lockEvery)
+	defer again.Stop()
+	for {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if err == nil {
+			return func() { _ = f.Close() }, nil
+		}
+		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) {
+			return nil, errors.Join(fmt.Errorf("lock the journals: %w", err), f.Close())
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			return nil, errors.Join(fmt.Errorf("lock the journals: %w", ctx.Err()), f.Close())
+		}
 	}
-	if err != nil {
-		return nil, fmt.Errorf("lock the journals: %w", err)
-	}
-	return func() { _ = f.Close() }, nil
 }
+
+// lockEvery is how often a lock is tried that another worker holds, which is at its end: a wait for it could not be given
+// up.
+const lockEvery = 20 * time.Millisecond
 
 // worker reads descriptors and has what they bring written.
 type worker struct {
@@ -105,7 +115,9 @@ type worker struct {
 	pipes    map[int]*pipe
 	clients  map[int]*client
 	sessions map[string]*activity
+	keys     map[string]bool // sessions whose programs asked for keys with modifiers
 	removed  map[string]bool // journals that were removed: what is still to come for them is dropped
+	late     map[string]*lateExit
 	ended    bool
 	warning  string // the present one
 }
@@ -178,8 +190,14 @@ func (w *worker) last() (files []*os.File) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, p := range w.pipes {
-		w.emptyLocked(p)
+		w.takeLocked(p, true)
 		files = append(files, p.file)
+	}
+	for _, c := range w.clients {
+		w.emptyClientLocked(c)
+	}
+	for id := range w.late {
+		w.exitLocked(id)
 	}
 	w.ended = true
 	for _, c := range w.clients {

@@ -42,6 +42,8 @@ type Meta struct {
 	// Run counts the starts of the session: 1 at creation, one more at each restart. It tells the end of the present
 	// run from the end of the one before.
 	Run int `json:"run"`
+	// Hooks says that the program tells the runtime what it does. The runtime sets it from LaunchRequest.Hooks.
+	Hooks bool `json:"hooks,omitempty"`
 }
 
 // Terminal is one tmux session cr-<id> as tmux knows it now.
@@ -59,6 +61,8 @@ type Terminal struct {
 	DeadAt   time.Time `json:"deadAt,omitzero"`
 	Attached int       `json:"attached"` // viewers that hold or held the keyboard
 	Watching int       `json:"watching"` // viewers that only look
+	// Agent is what is known of the agent that runs in it; nil without hooks, and while nothing is known.
+	Agent *Agent `json:"agent,omitempty"`
 }
 
 // Inventory is everything the node's tmux server knows. Only a Complete one may be used to conclude that something is
@@ -76,14 +80,16 @@ type Inventory struct {
 type EventType string
 
 // The events. A stream begins with one inventory event; later ones carry the whole inventory again whenever anything
-// in it but viewer counts changed. Events are hints: the inventory is the truth.
+// in it but viewer counts and agents changed. Events are hints: the inventory is the truth.
 const (
 	EventInventory EventType = "inventory"
 	EventViewers   EventType = "viewers" // a terminal's viewer counts changed
+	EventAgent     EventType = "agent"   // what is known of a terminal's agent changed
 	EventTasks     EventType = "tasks"   // all tasks; the second event of a stream, once they are known
 	EventTask      EventType = "task"    // a task is new or has changed
 	EventTaskGone  EventType = "taskRemoved"
-	EventAlive     EventType = "alive" // nothing happened for 5 s
+	EventRecording EventType = "recording" // what keeps the recorder from recording has changed
+	EventAlive     EventType = "alive"     // nothing happened for 5 s
 )
 
 // Event is one line of GET /v1/events (newline-delimited JSON).
@@ -92,9 +98,12 @@ type Event struct {
 	Inventory *Inventory `json:"inventory,omitempty"` // inventory
 	Tasks     []Task     `json:"tasks,omitempty"`     // tasks
 	Task      *Task      `json:"task,omitempty"`      // task
-	ID        string     `json:"id,omitempty"`        // viewers, taskRemoved
+	ID        string     `json:"id,omitempty"`        // viewers, agent, taskRemoved
+	Run       int        `json:"run,omitempty"`       // agent
+	Agent     *Agent     `json:"agent,omitempty"`     // agent
 	Attached  int        `json:"attached"`            // viewers
 	Watching  int        `json:"watching"`            // viewers
+	Warning   string     `json:"warning,omitempty"`   // recording: as Journal's
 }
 
 // LaunchRequest is the body of POST /v1/terminals (create) and POST /v1/terminals/{id}/respawn (a fresh process in the
@@ -102,8 +111,10 @@ type Event struct {
 // answers what is there, so that a caller that lost the first answer may ask again.
 type LaunchRequest struct {
 	Meta Meta `json:"meta"`
-	// Argv is the program. Empty means the user's login shell itself.
+	// Argv is the program. Empty means the user's login shell itself. See SettingsFile.
 	Argv []string `json:"argv,omitempty"`
+	// Hooks gives the program the session's token, so that it may tell the runtime what it is doing.
+	Hooks bool `json:"hooks,omitempty"`
 	// Env are K=V for the program only; they travel in a 0600 file, never in argv or tmux's environment.
 	Env []string `json:"env,omitempty"`
 	// KeepTmuxEnv leaves TMUX and TMUX_PANE in the program's environment (agents need them).
@@ -129,16 +140,19 @@ type InputRequest struct {
 	Enter bool     `json:"enter,omitempty"`
 }
 
-// Screen is the answer of GET /v1/terminals/{id}/screen, from capture-pane.
+// Screen is the answer of GET /v1/terminals/{id}/screen: from capture-pane, or, of a terminal that is gone, rebuilt from
+// its journal.
 type Screen struct {
-	Cols         int    `json:"cols"`
-	Rows         int    `json:"rows"`
-	Text         string `json:"text"`
-	ANSI         string `json:"ansi"`
-	CursorRow    int    `json:"cursorRow"`
-	CursorColumn int    `json:"cursorColumn"`
-	Alternate    bool   `json:"alternate"`
-	Title        string `json:"title"`
+	Cols         int       `json:"cols"`
+	Rows         int       `json:"rows"`
+	Text         string    `json:"text"`
+	ANSI         string    `json:"ansi"`
+	CursorRow    int       `json:"cursorRow"`
+	CursorColumn int       `json:"cursorColumn"`
+	Alternate    bool      `json:"alternate"`
+	Modes        []string  `json:"modes,omitempty"` // as a snapshot in the journal names them
+	Title        string    `json:"title"`
+	At           time.Time `json:"at,omitzero"` // when it last looked so; zero while the program lives
 }
 
 // History is the answer of GET /v1/terminals/{id}/history?lines=N&before=M&ansi=true: the N rows that have left the
@@ -157,6 +171,7 @@ type Status struct {
 	Tmux        Tmux      `json:"tmux"`
 	RecorderPID int       `json:"recorderPid"` // 0 while down
 	Journal     Journal   `json:"journal"`
+	Hooks       Hooks     `json:"hooks"`
 }
 
 // Journal is how much all sessions' records take.
@@ -193,8 +208,12 @@ func (e *Error) Error() string {
 // The viewer's stream GET /v1/terminals/{id}/stream has the query and the frames of the sessions API's stream, save that
 // the runtime knows no state: its attached frame carries none, and instead of ended it sends an exited frame and closes
 // with 1000 when the program has ended. FrameExited names the frame that
-// only the runtime sends.
-const FrameExited = "exited"
+// only the runtime sends, FrameDraining one that only the server does, while it waits for its viewer: the viewer reads,
+// however slowly, and must not be given up.
+const (
+	FrameExited   = "exited"
+	FrameDraining = "draining"
+)
 
 // ExitedFrame is that frame.
 type ExitedFrame struct {

@@ -26,6 +26,8 @@ type Config struct {
 	ReplayLines int
 	// ReconcileEvery is the time between rounds of the reconciler; 0 means 15 s.
 	ReconcileEvery time.Duration
+	// EventsKept is how long events are kept; 0: for ever.
+	EventsKept time.Duration
 	// Home is what a leading ~ in a directory means; "" is the home that the user database names.
 	Home string
 	// Node is the name of this machine.

@@ -30,6 +30,7 @@ const (
 type database struct {
 	external string             // the URL of an external database, or ""
 	cluster  *pgcluster.Cluster // nil when external
+	owner    string             // this server's incarnation
 	board    *service.Board
 	changed  func() // called when the rows must be read as a whole
 	log      *slog.Logger
@@ -127,7 +128,7 @@ func (d *database) connection(ctx context.Context, pool *pgxpool.Pool) (wasUp bo
 		return false, err
 	}
 	d.setStore(st, nil)
-	err = st.Listen(ctx, func(id sessions.ID) {
+	err = st.Listen(ctx, d.owner, func(id sessions.ID) {
 		if id != "" {
 			d.refresh(ctx, st, id)
 			return

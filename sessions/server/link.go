@@ -94,6 +94,11 @@ func (l *link) event(e rtapi.Event) {
 	case rtapi.EventViewers:
 		l.board.Viewers(sessions.ID(e.ID), e.Attached, e.Watching)
 		l.reconciler.Viewers(sessions.ID(e.ID), e.Attached)
+	case rtapi.EventAgent:
+		if e.Agent != nil {
+			l.board.Agent(sessions.ID(e.ID), e.Run, *e.Agent)
+		}
+		l.reconciler.Kick()
 	case rtapi.EventTasks:
 		l.board.SetTasks(e.Tasks)
 	case rtapi.EventTask:
@@ -102,6 +107,8 @@ func (l *link) event(e rtapi.Event) {
 		}
 	case rtapi.EventTaskGone:
 		l.board.DropTask(sessions.ID(e.ID))
+	case rtapi.EventRecording:
+		l.board.SetNodeWarning(sessions.CleanLine(e.Warning, 300))
 	case rtapi.EventAlive:
 	}
 }

@@ -48,6 +48,7 @@ func Run(ctx context.Context, cfg Config) error {
 	parts.Go(func() { r.db.run(life) })
 	parts.Go(func() { r.link.run(life) })
 	parts.Go(func() { r.reconciler.Run(life) })
+	parts.Go(func() { prune(life, r.db.current, cfg.EventsKept, cfg.Log) })
 	cfg.Log.Info("server started", "incarnation", r.owner, "version", cfg.Version)
 	err := serve(life, cfg.Listener, api, cfg.Log)
 	stop()
@@ -95,7 +96,7 @@ func newRole(cfg Config) *role {
 		board:   service.NewBoard(cfg.Node, cfg.Database.Kind()),
 		runtime: rtclient.New(cfg.RuntimeSocket),
 	}
-	r.db = &database{external: cfg.Database.URL, cluster: cfg.cluster(), board: r.board, log: cfg.Log}
+	r.db = &database{external: cfg.Database.URL, cluster: cfg.cluster(), owner: r.owner, board: r.board, log: cfg.Log}
 	r.reconciler = reconcile.New(reconcile.Config{
 		Store:   func() (reconcile.Store, error) { return r.db.current() },
 		Runtime: r.runtime, Board: r.board,

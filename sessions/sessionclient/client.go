@@ -108,21 +108,25 @@ func (c *Client) call(ctx context.Context, method, path string, in, out any) err
 
 // open sends a request and returns its answer, whose body the caller closes, or the error that it carries.
 func (c *Client) open(ctx context.Context, method, path string, in any) (*http.Response, error) {
-	var body io.Reader
-	if in != nil {
-		b, err := json.Marshal(in)
-		if err != nil {
-			return nil, fmt.Errorf("encode the request %s %s: %w", method, path, err)
-		}
-		body = bytes.NewReader(b)
+	if in == nil {
+		return c.send(ctx, method, path, "", nil)
 	}
+	b, err := json.Marshal(in)
+	if err != nil {
+		return nil, fmt.Errorf("encode the request %s %s: %w", method, path, err)
+	}
+	return c.send(ctx, method, path, "application/json", bytes.NewReader(b))
+}
+
+// send is open for a request whose body, if any, is at hand.
+func (c *Client) send(ctx context.Context, method, path, contentType string, body io.Reader) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, "http://corral"+path, body)
 	if err != nil {
 		return nil, fmt.Errorf("make the request %s %s: %w", method, path, err)
 	}
 	req.Header = c.header()
-	if in != nil {
-		req.Header.Set("Content-Type", "application/json")
+	if contentType != "" {
+		req.Header.Set("Content-Type", contentType)
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {

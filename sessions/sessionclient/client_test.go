@@ -366,8 +366,8 @@ func TestQueueIsBounded(t *testing.T) {
 		t.Errorf("%d items", len(q.items))
 	}
 	q.disconnect()
-	if n := q.droppedCount(); n != taken+3 {
-		t.Errorf("%d dropped, of %d and 3", n, taken)
+	if n := q.droppedCount(); n != (taken+1)*len(chunk)+2 {
+		t.Errorf("%d keys dropped, of %d chunks and 2 pastes", n, taken+1)
 	}
 	// A new connection is told of size and ownership.
 	q.connect([2]int{1, 1})

@@ -23,6 +23,17 @@ type item struct {
 	bytes []byte
 }
 
+// presses is how many keys the item stands for; a paste is one.
+func (i item) presses() int {
+	switch {
+	case len(i.bytes) == 0:
+		return 0
+	case i.frame != nil:
+		return 1
+	}
+	return sessions.CountKeys(i.bytes)
+}
+
 func (i item) isResize() bool { return i.frame != nil && i.frame.Type == sessions.FrameResize }
 
 // messages calls write for each message of the item.
@@ -55,9 +66,10 @@ type queue struct {
 	items   []item // all fields guarded by mu
 	keys    int    // bytes in items, of keys and of pastes
 	pasted  int
+	flying  int // keys that were sent since the other side was last heard
 	open    bool
 	live    bool
-	dropped int // input messages since last live
+	dropped int // keys since last live
 	size    [2]int
 	owned   bool
 }
@@ -82,11 +94,24 @@ func (q *queue) disconnect() {
 	defer q.mu.Unlock()
 	q.open, q.live = false, false
 	for _, i := range q.items {
-		if len(i.bytes) > 0 {
-			q.dropped++
-		}
+		q.dropped += i.presses()
 	}
-	q.items, q.keys, q.pasted = nil, 0, 0
+	q.items, q.keys, q.pasted, q.flying = nil, 0, 0, 0
+}
+
+// heard notes that the other side has read what was sent, as far as anybody can tell.
+func (q *queue) heard() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.flying = 0
+}
+
+// lost gives up what was sent and not answered: the other side does not read, and will drop it when it does.
+func (q *queue) lost() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.dropped += q.flying
+	q.flying = 0
 }
 
 // goLive lets input in and returns how much was dropped before.
@@ -121,7 +146,7 @@ func (q *queue) paste(p []byte) bool {
 
 func (q *queue) inputLocked(i item, fits bool) bool {
 	if !q.live || !fits || len(q.items) >= maxItems {
-		q.dropped++
+		q.dropped += i.presses()
 		return false
 	}
 	i.bytes = append([]byte(nil), i.bytes...)
@@ -192,6 +217,7 @@ func (q *queue) take() (item, bool) {
 	q.items[0] = item{}
 	q.items = q.items[1:]
 	q.countLocked(i, -1)
+	q.flying += i.presses()
 	return i, true
 }
 

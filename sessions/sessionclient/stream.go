@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"net/url"
 	"strconv"
 	"sync/atomic"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"corral/internal/ws"
 	"corral/sessions"
 )
 
@@ -20,6 +20,8 @@ const (
 	writeTimeout = 10 * time.Second
 	// flushTimeout is how long Close waits for what was typed before it to go out.
 	flushTimeout = 300 * time.Millisecond
+	// giveUpTimeout is how long the last frame of a connection that is given up may take.
+	giveUpTimeout = 200 * time.Millisecond
 	// maxPings is how many pings may stay unanswered before a connection counts as dead.
 	maxPings = 3
 	// maxDown bounds one message from the server: a restore with the colours of every cell of a large screen.
@@ -96,6 +98,11 @@ func (s *Stream) Release() { s.queue.own(false) }
 
 // Resync asks for a fresh restore.
 func (s *Stream) Resync() { s.queue.control(sessions.Frame{Type: sessions.FrameResync}) }
+
+// Replay asks for a fresh restore with up to lines of the history above it.
+func (s *Stream) Replay(lines int) {
+	s.queue.control(sessions.Frame{Type: sessions.FrameResync, Lines: lines})
+}
 
 // Wake makes a waiting reconnect start at once, and a connection prove that it is alive.
 func (s *Stream) Wake() { signal(s.wake) }
@@ -242,6 +249,9 @@ func (s *Stream) connection() (wasLive bool, code sessions.CloseCode, err error)
 		cut(s.write(ctx, conn))
 	}()
 	wasLive, err = s.read(ctx, conn)
+	if errors.Is(context.Cause(ctx), errDead) {
+		s.queue.lost()
+	}
 	if websocket.CloseStatus(err) != -1 {
 		code = sessions.CloseCode(websocket.CloseStatus(err))
 	} else if cause := context.Cause(ctx); cause != nil {
@@ -258,7 +268,7 @@ func (s *Stream) read(ctx context.Context, conn *websocket.Conn) (wasLive bool, 
 	var buf []byte
 	dropped := 0
 	for {
-		typ, message, err := readMessage(ctx, conn, buf)
+		typ, message, err := ws.Read(ctx, conn, buf)
 		buf = message
 		if err != nil {
 			return wasLive, err
@@ -269,21 +279,34 @@ func (s *Stream) read(ctx context.Context, conn *websocket.Conn) (wasLive bool, 
 		}
 		s.busy.Store(true)
 		if typ == websocket.MessageBinary {
+			s.queue.heard()
 			s.handler.StreamBytes(message)
-		} else if f, err := sessions.ParseFrame(message); err == nil && f.Type != sessions.FramePong {
-			live := f.Type == sessions.FrameLive
-			if live || f.Type == sessions.FrameRestore {
-				// From the restore on the user sees the screen, and what is typed to it must get there.
-				dropped += s.queue.goLive()
-			}
-			s.handler.StreamFrame(f)
-			if live {
-				wasLive = true
-				s.handler.StreamLink(sessions.Link{State: sessions.LinkLive, Dropped: dropped})
-				dropped = 0
-			}
+		} else if f, err := sessions.ParseFrame(message); err == nil {
+			s.frame(f, &wasLive, &dropped)
 		}
 		s.busy.Store(false)
+	}
+}
+
+// frame takes a control frame. dropped is what was dropped before the restore and not yet told.
+func (s *Stream) frame(f sessions.Frame, wasLive *bool, dropped *int) {
+	if f.Type != sessions.FrameState { // which is the server's; all others come from where input goes
+		s.queue.heard()
+	}
+	live := f.Type == sessions.FrameLive
+	switch {
+	case f.Type == sessions.FramePong:
+		return
+	case live, f.Type == sessions.FrameRestore:
+		// From the restore on the user sees the screen, and what is typed to it must get there.
+		*dropped += s.queue.goLive()
+	}
+	s.handler.StreamFrame(f)
+	if live {
+		*wasLive = true
+		s.options.Replay = 0 // once is enough; who wants it anew asks for it
+		s.handler.StreamLink(sessions.Link{State: sessions.LinkLive, Dropped: *dropped})
+		*dropped = 0
 	}
 }
 
@@ -320,6 +343,7 @@ func (s *Stream) write(ctx context.Context, conn *websocket.Conn) error {
 		case <-s.queue.ready:
 		case <-ticker.C:
 			if alive.beat() > maxPings {
+				giveUp(ctx, conn)
 				return errDead
 			}
 			s.queue.control(sessions.Frame{Type: sessions.FramePing})
@@ -330,10 +354,18 @@ func (s *Stream) write(ctx context.Context, conn *websocket.Conn) error {
 		case <-probe:
 			probe = nil
 			if alive.silent() {
+				giveUp(ctx, conn)
 				return errDead
 			}
 		}
 	}
+}
+
+// giveUp tells a server that does not answer, should it come back, that what it has not read by then is void.
+func giveUp(ctx context.Context, conn *websocket.Conn) {
+	ctx, cancel := context.WithTimeout(ctx, giveUpTimeout)
+	defer cancel()
+	_ = conn.Write(ctx, websocket.MessageText, []byte(`{"type":"`+string(sessions.FrameGiveUp)+`"}`)) // the connection ends now
 }
 
 // pulse counts pings that nothing was heard after. Whatever comes counts as an answer: under a flood the pong is far
@@ -357,25 +389,3 @@ func (p *pulse) beat() int {
 }
 
 func encode(f sessions.Frame) ([]byte, error) { return json.Marshal(f) }
-
-// readMessage reads one whole message into buf, which grows as needed, and returns it as far as it was read.
-func readMessage(ctx context.Context, c *websocket.Conn, buf []byte) (websocket.MessageType, []byte, error) {
-	buf = buf[:0]
-	typ, r, err := c.Reader(ctx)
-	if err != nil {
-		return 0, buf, err
-	}
-	for {
-		if len(buf) == cap(buf) {
-			buf = append(buf, make([]byte, max(4<<10, cap(buf)))...)[:len(buf)]
-		}
-		n, err := r.Read(buf[len(buf):cap(buf)])
-		buf = buf[:len(buf)+n]
-		if errors.Is(err, io.EOF) {
-			return typ, buf, nil
-		}
-		if err != nil {
-			return 0, buf, err
-		}
-	}
-}

@@ -14,7 +14,8 @@ const (
 	Question  Context = "question"
 	Page      Context = "page" // help and details
 	Log       Context = "log"
-	Prompt    Context = "prompt" // of a log, or of the list
+	History   Context = "history" // of a session
+	Prompt    Context = "prompt"  // of a log, a history or the list
 )
 
 // Action is what a key does.
@@ -81,6 +82,19 @@ const (
 	EraseAll  Action = "erase-all"
 )
 
+// The actions of a session's history and of a window that is larger than its pane.
+const (
+	SelectLines Action = "select-lines"
+	LineEnd     Action = "line-end"
+	WordRight   Action = "word-right"
+	WordLeft    Action = "word-left"
+	OtherEnd    Action = "other-end"
+	PanLeft     Action = "pan-left"
+	PanRight    Action = "pan-right"
+	PanUp       Action = "pan-up"
+	PanDown     Action = "pan-down"
+)
+
 // Binding ties keys to an action in a context. Keys are in Bubble Tea's spelling.
 type Binding struct {
 	Context Context
@@ -141,7 +155,9 @@ func (m *Map) Binding(c Context, a Action) (Binding, bool) {
 }
 
 // Contexts lists the contexts in the order of the help.
-func Contexts() []Context { return []Context{Dashboard, Pane, Log, Prompt, Form, Question, Page} }
+func Contexts() []Context {
+	return []Context{Dashboard, Pane, History, Log, Prompt, Form, Question, Page}
+}
 
 // Title is the heading of a context in help and documentation.
 func (c Context) Title() string {
@@ -159,7 +175,9 @@ func (c Context) Title() string {
 	case Log:
 		return "In a log"
 	case Prompt:
-		return "While the log or the list asks for something"
+		return "While a log, a history or the list asks for something"
+	case History:
+		return "In the history of a session"
 	}
 	return string(c)
 }
@@ -169,7 +187,8 @@ func table(prefix string) []Binding {
 		{Dashboard, Enter, []string{"enter"}, "type into it", "give the keyboard to the selected session, or to the log of the selected task"},
 		{Dashboard, Create, []string{"n"}, "new", "make a new session"},
 		{Dashboard, Run, []string{"t"}, "task", "run a task: a command that needs no viewer, and whose output is kept as its log"},
-		{Dashboard, ShowLog, []string{"l"}, "log", "read the log of the selected task: scroll, search, filter"},
+		{Dashboard, ShowLog, []string{"l", "["}, "look back", "look back: read the history of the selected session, or the log of the selected task"},
+		{Dashboard, PageUp, []string{"pgup"}, "page up", "look back one page"},
 		{Dashboard, Down, []string{"j", "down"}, "down", "select the next session or task; the pane follows at once"},
 		{Dashboard, Up, []string{"k", "up"}, "up", "select the one before"},
 		{Dashboard, Top, []string{"g", "home"}, "first", "select the first one"},
@@ -185,7 +204,11 @@ func table(prefix string) []Binding {
 		{Dashboard, Sort, []string{"s"}, "sort", "sort by project, by attention, by state or by age"},
 		{Dashboard, ShowAll, []string{"esc"}, "show all", "show everything again"},
 		{Dashboard, Daemons, []string{"L"}, "daemons' logs", "read the logs of Corral's own daemons; once more for the next one"},
-		{Dashboard, Zoom, []string{"z"}, "zoom", "give the pane the whole terminal, or take it back"},
+		{Dashboard, PanLeft, []string{"shift+left"}, "pan left", "show what is left of the part that is shown, when the session's window is larger than the pane"},
+		{Dashboard, PanRight, []string{"shift+right"}, "pan right", "show what is right of it"},
+		{Dashboard, PanUp, []string{"shift+up"}, "pan up", "show what is above it"},
+		{Dashboard, PanDown, []string{"shift+down"}, "pan down", "show what is below it"},
+		{Dashboard, Zoom, []string{"z"}, "zoom", "give the whole terminal to the session, which gets every key until the prefix key takes it back; without a live session, to the pane"},
 		{Dashboard, Help, []string{"?"}, "help", "show every key"},
 		{Dashboard, Redraw, []string{"ctrl+l"}, "redraw", "draw the whole screen again"},
 		{Dashboard, StartUp, []string{"u"}, "start", "start the server again after `corral down`"},
@@ -193,6 +216,32 @@ func table(prefix string) []Binding {
 		{Dashboard, Quit, []string{"q", "ctrl+c"}, "quit", "close the dashboard; the sessions keep running"},
 
 		{Pane, Leave, []string{prefix}, "back", "give the keyboard back to the dashboard; press it twice to send it to the program"},
+
+		{History, Leave, []string{"q", "esc", "ctrl+c", prefix}, "back", "give up the selection; without one, go back to the live screen"},
+		{History, Accept, []string{"enter"}, "type", "copy the selection; without one, type into the session"},
+		{History, Down, []string{"j", "down"}, "down", "scroll down; while selecting, move the cursor"},
+		{History, Up, []string{"k", "up"}, "up", "scroll up; what the session prints does not move the view"},
+		{History, PageDown, []string{" ", "pgdown"}, "page down", "scroll one page down"},
+		{History, PageUp, []string{"b", "pgup"}, "page up", "scroll one page up"},
+		{History, HalfDown, []string{"ctrl+d"}, "half down", "scroll half a page down"},
+		{History, HalfUp, []string{"ctrl+u"}, "half up", "scroll half a page up"},
+		{History, Top, []string{"g", "home"}, "top", "go to the oldest line"},
+		{History, Bottom, []string{"G", "end"}, "end", "go to the end, with what was printed meanwhile"},
+		{History, Search, []string{"/"}, "search", "search for a text or a regular expression; all matches are marked and counted"},
+		{History, Next, []string{"n"}, "next", "go to the next match, upwards"},
+		{History, Previous, []string{"N"}, "previous", "go to the match before, downwards"},
+		{History, Select, []string{"v"}, "select", "show a cursor to move; pressed again, begin to select there"},
+		{History, SelectLines, []string{"V"}, "select lines", "select whole lines"},
+		{History, Left, []string{"h", "left"}, "left", "move the cursor to the left"},
+		{History, Right, []string{"l", "right"}, "right", "move the cursor to the right"},
+		{History, LineStart, []string{"0"}, "line start", "move the cursor to the begin of the line"},
+		{History, LineEnd, []string{"$"}, "line end", "move the cursor to the end of the line"},
+		{History, WordRight, []string{"w"}, "word right", "move the cursor to the next word"},
+		{History, WordLeft, []string{"B"}, "word left", "move the cursor to the word before"},
+		{History, OtherEnd, []string{"o"}, "other end", "move the other end of the selection"},
+		{History, Copy, []string{"y"}, "copy", "copy the selection, else the line at hand; wrapped lines are joined"},
+		{History, Zoom, []string{"z"}, "zoom", "give the history the whole terminal, or take it back"},
+		{History, Help, []string{"?"}, "help", "show every key"},
 
 		{Log, Leave, []string{"q", "esc", "ctrl+c", prefix}, "back", "give the keyboard back to the dashboard"},
 		{Log, Down, []string{"j", "down"}, "down", "scroll down"},

@@ -47,6 +47,45 @@ func TestEveryBindingExplainsItself(t *testing.T) {
 	}
 }
 
+func TestChosenKeys(t *testing.T) {
+	t.Parallel()
+	m, err := keys.Custom("ctrl+a", map[string]string{"quit": "Q", "history.search": "f /", "log.leave": "x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		context keys.Context
+		key     string
+		want    keys.Action
+	}{
+		{keys.Dashboard, "Q", keys.Quit},
+		{keys.Dashboard, "q", keys.None},
+		{keys.Dashboard, "ctrl+c", keys.None},
+		{keys.History, "f", keys.Search},
+		{keys.History, "/", keys.Search},
+		{keys.Pane, "ctrl+a", keys.Leave},
+		{keys.Log, "x", keys.Leave},
+		{keys.Log, "ctrl+a", keys.Leave},
+		{keys.Log, "q", keys.None},
+	} {
+		if got := m.Lookup(tt.context, tt.key); got != tt.want {
+			t.Errorf("%s in %s is %q, want %q", tt.key, tt.context, got, tt.want)
+		}
+	}
+	for name, tt := range map[string]struct{ action, key, says string }{
+		"no such action":  {"quti", "Q", "keys.quti is no key"},
+		"no such context": {"hitsory.search", "Q", "is no key"},
+		"no key":          {"quit", " ", "names no key"},
+		"not a key":       {"quit", "Ctrl-Q", "is no key; write it as"},
+		"taken":           {"quit", "n", "the key n is both"},
+		"the prefix":      {"session.leave", "x", "prefix is that key"},
+	} {
+		if _, err := keys.Custom("", map[string]string{tt.action: tt.key}); err == nil || !strings.Contains(err.Error(), tt.says) {
+			t.Errorf("%s: %v, want %q", name, err, tt.says)
+		}
+	}
+}
+
 func TestReasons(t *testing.T) {
 	t.Parallel()
 	live := keys.Situation{Selected: true, Live: true}
@@ -78,7 +117,7 @@ func TestReasons(t *testing.T) {
 		{keys.Create, keys.Situation{Down: true}, "press u"},
 		{keys.Create, keys.Situation{Unreachable: true}, "no server"},
 		{keys.Stop, down, "press u"},
-		{keys.ShowLog, live, "a session has no log"},
+		{keys.ShowLog, live, ""},
 		{keys.ShowLog, running, ""},
 		{keys.Enter, running, ""},
 		{keys.Stop, running, ""},

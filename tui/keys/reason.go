@@ -40,7 +40,7 @@ func Reason(a Action, s Situation) string {
 			return "starting is switched off here; type `corral up`"
 		}
 		return ""
-	case Enter, Restart, Stop, Remove, Rename, Details, ShowLog:
+	case Enter, Restart, Stop, Remove, Rename, Details, ShowLog, PageUp:
 		if s.Task {
 			return taskReason(a, s)
 		}
@@ -53,10 +53,8 @@ func Reason(a Action, s Situation) string {
 	switch a {
 	case Enter:
 		return enterReason(s)
-	case Details: // what is known can be shown without a server
+	case Details, ShowLog, PageUp: // what is known can be shown without a server
 		return ""
-	case ShowLog:
-		return "a session has no log; enter types into it"
 	case Restart:
 		if !s.Ended {
 			return "only an ended session can be restarted; x stops this one first"
@@ -79,7 +77,7 @@ func Reason(a Action, s Situation) string {
 // taskReason is Reason for a task.
 func taskReason(a Action, s Situation) string {
 	switch a {
-	case Enter, ShowLog, Details:
+	case Enter, ShowLog, PageUp, Details:
 		return ""
 	case Rename:
 		return "a task keeps its title"

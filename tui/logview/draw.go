@@ -8,7 +8,6 @@ import (
 
 	"corral/sessions"
 	"corral/tui/canvas"
-	"corral/tui/keys"
 	"corral/tui/style"
 	"corral/vt"
 )
@@ -81,8 +80,8 @@ func styled(r row) []vt.Cell {
 
 // drawStatus draws the last row: a question, else what the viewer does and where it is.
 func (p *Pane) drawStatus(c *canvas.Canvas, r canvas.Rect, t *style.Theme, pic *picture, o DrawOptions) {
-	if q := p.prompt; q != nil && o.Focused {
-		p.drawPrompt(c, r, t, q)
+	if p.asked != nil && o.Focused {
+		p.asked.Draw(c, r, t, p.cfg.Keys)
 		return
 	}
 	right := pic.where()
@@ -104,27 +103,6 @@ func (p *Pane) drawStatus(c *canvas.Canvas, r canvas.Rect, t *style.Theme, pic *
 	left = ansi.Truncate(left, room, "…")
 	gap := max(r.W-2-ansi.StringWidth(left)-ansi.StringWidth(right), 0)
 	c.DrawLine(r.X, r.Y, r.W, " "+tone.Render(left)+strings.Repeat(" ", gap)+t.Tone(style.Muted).Render(right)+" ")
-}
-
-func (p *Pane) drawPrompt(c *canvas.Canvas, r canvas.Rect, t *style.Theme, q *prompt) {
-	hint := q.wrong
-	tone := t.Tone(style.Bad)
-	if b, ok := p.cfg.Keys.Binding(keys.Prompt, keys.Regexp); ok && hint == "" && (q.about == keys.Search || q.about == keys.Filter) {
-		hint, tone = keys.Name(b.Keys[0])+" "+b.Short, t.Tone(style.Muted)
-	}
-	label := " " + q.label()
-	if ansi.StringWidth(label)+ansi.StringWidth(hint)+12 > r.W && q.wrong == "" {
-		hint = ""
-	}
-	room := max(r.W-ansi.StringWidth(label)-ansi.StringWidth(hint)-3, 1)
-	typed := vt.Sanitize(q.text)
-	if over := ansi.StringWidth(typed) - room; over > 0 {
-		typed = ansi.TruncateLeft(typed, over+1, "…")
-	}
-	at := r.X + ansi.StringWidth(label) + ansi.StringWidth(typed)
-	gap := max(r.W-ansi.StringWidth(label)-ansi.StringWidth(typed)-ansi.StringWidth(hint)-1, 1)
-	c.DrawLine(r.X, r.Y, r.W, t.Tone(style.Accent).Render(label)+typed+strings.Repeat(" ", gap)+tone.Render(hint))
-	c.SetCursor(at, r.Y, 0)
 }
 
 // says is what the viewer is doing, "" when it just shows.

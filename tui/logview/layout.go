@@ -132,20 +132,6 @@ func overwrite(under, over []vt.Cell, erase bool) []vt.Cell {
 	return under
 }
 
-// wrap cuts cells into rows at most w wide, as ends. There is always one row.
-func wrap(cells []vt.Cell, w int) []int {
-	var ends []int
-	for at := 0; at+w < len(cells); {
-		end := at + w
-		if cells[end].Width == 0 && w > 1 {
-			end--
-		}
-		ends = append(ends, end)
-		at = end
-	}
-	return append(ends, len(cells))
-}
-
 // columns are the cells from one column up to another.
 type columns struct{ from, to int }
 

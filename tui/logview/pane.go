@@ -44,8 +44,8 @@ type Pane struct {
 	picture  atomic.Pointer[picture]
 	visible  atomic.Bool
 
-	prompt *prompt // the loop's; nil when nothing is asked
-	last   Pattern // the loop's; searched for last
+	asked *question // the loop's; nil when nothing is asked
+	last  Pattern   // the loop's; searched for last
 
 	mu     sync.Mutex
 	cancel context.CancelFunc // guarded by mu; nil when not open
@@ -112,7 +112,7 @@ func (p *Pane) Scroll(rows int) { p.tell(func(e *engine) { e.notice = ""; e.scro
 
 // HandleKey takes one key press and reports whether the user is done with the log.
 func (p *Pane) HandleKey(k tea.KeyMsg) (done bool) {
-	if p.prompt != nil {
+	if p.asked != nil {
 		p.answer(k)
 		return false
 	}

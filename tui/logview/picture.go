@@ -3,6 +3,7 @@ package logview
 import (
 	"fmt"
 
+	"corral/tui/canvas"
 	"corral/vt"
 )
 
@@ -75,7 +76,7 @@ func (e *engine) lay(l line) (laid, error) {
 		}
 	}
 	if width := e.textWidth(); kept.ends == nil || kept.width != width {
-		kept.ends, kept.width = wrap(kept.cells, max(width, 1)), width
+		kept.ends, kept.width = canvas.Wrap(kept.cells, max(width, 1)), width
 	}
 	if marker := e.marker(); kept.of != marker {
 		kept.of, kept.hits = marker, nil

@@ -3,98 +3,65 @@ package logview
 import (
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	tea "github.com/charmbracelet/bubbletea"
 
 	"corral/tui/keys"
+	"corral/tui/prompt"
 )
 
-// promptMost bounds what can be typed, in bytes.
-const promptMost = 4096
-
-// prompt is a question in the status line.
-type prompt struct {
-	about  keys.Action
-	text   string
-	regexp bool
-	wrong  string // why the answer cannot be taken
+// question is what the status line asks for.
+type question struct {
+	prompt.Line
+	about keys.Action
 }
 
 // label is what stands before the answer.
-func (q *prompt) label() string {
-	kind := ""
-	if q.regexp {
-		kind = " regexp"
-	}
-	switch q.about {
+func label(about keys.Action) string {
+	switch about {
 	case keys.Search:
-		return "search" + kind + ": "
+		return "search"
 	case keys.Filter:
-		return "show lines with" + kind + ": "
+		return "show lines with"
 	case keys.Goto:
-		return "go to line, 50% or 15:04: "
+		return "go to line, 50% or 15:04"
 	case keys.Save:
-		return "save to: "
+		return "save to"
 	default:
-		return ": "
+		return ""
 	}
 }
 
 // Asking reports whether a question waits for its answer, which may be pasted.
-func (p *Pane) Asking() bool { return p.prompt != nil }
+func (p *Pane) Asking() bool { return p.asked != nil }
 
 func (p *Pane) ask(about keys.Action) {
-	p.prompt = &prompt{about: about, regexp: p.last.Regexp && about != keys.Goto && about != keys.Save}
+	pattern := about == keys.Search || about == keys.Filter
+	p.asked = &question{
+		Line:  prompt.Line{Label: label(about), Pattern: pattern, Regexp: p.last.Regexp && pattern},
+		about: about,
+	}
 }
 
 // answer takes a key while a question is asked.
 func (p *Pane) answer(k tea.KeyMsg) {
-	q := p.prompt
-	q.wrong = ""
-	switch p.cfg.Keys.Lookup(keys.Prompt, k.String()) {
-	case keys.Cancel:
-		p.prompt = nil
-		return
-	case keys.Accept:
+	switch q := p.asked; q.HandleKey(p.cfg.Keys, k) {
+	case prompt.Typing:
+	case prompt.Cancelled:
+		p.asked = nil
+	case prompt.Answered:
 		p.accept(q)
-		return
-	case keys.Regexp:
-		if q.about == keys.Search || q.about == keys.Filter {
-			q.regexp = !q.regexp
-		}
-		return
-	case keys.Erase:
-		_, n := utf8.DecodeLastRuneInString(q.text)
-		q.text = q.text[:len(q.text)-n]
-		return
-	case keys.EraseAll:
-		q.text = ""
-		return
-	default:
-	}
-	if k.Type != tea.KeyRunes && k.Type != tea.KeySpace || k.Alt {
-		return
-	}
-	typed := strings.Map(func(r rune) rune {
-		if r < 0x20 || r == 0x7f {
-			return -1
-		}
-		return r
-	}, string(k.Runes))
-	if len(q.text)+len(typed) <= promptMost {
-		q.text += typed
 	}
 }
 
 // accept takes the answer. What cannot be is said at once, and can be mended.
-func (p *Pane) accept(q *prompt) {
+func (p *Pane) accept(q *question) {
 	var c command
 	switch q.about {
 	case keys.Search, keys.Filter:
-		pattern := Pattern{Text: q.text, Regexp: q.regexp}
+		pattern := Pattern{Text: q.Text, Regexp: q.Regexp}
 		if _, err := newMatcher(&text{}, pattern); err != nil {
-			q.wrong = "that is no regular expression"
+			q.Wrong = "that is no regular expression"
 			return
 		}
 		c = func(e *engine) { e.find(pattern) }
@@ -103,22 +70,22 @@ func (p *Pane) accept(q *prompt) {
 		}
 		p.last = pattern
 	case keys.Goto:
-		if c = gotoCommand(strings.TrimSpace(q.text)); c == nil {
-			q.wrong = "a line's number, a part as 50%, or a time as 15:04"
+		if c = gotoCommand(strings.TrimSpace(q.Text)); c == nil {
+			q.Wrong = "a line's number, a part as 50%, or a time as 15:04"
 			return
 		}
 	case keys.Save:
-		if !strings.HasPrefix(q.text, "/") {
-			q.wrong = "an absolute path, please"
+		if !strings.HasPrefix(q.Text, "/") {
+			q.Wrong = "an absolute path, please"
 			return
 		}
-		path := q.text
+		path := q.Text
 		c = func(e *engine) { e.save(path) }
 	default:
-		p.prompt = nil
+		p.asked = nil
 		return
 	}
-	p.prompt = nil
+	p.asked = nil
 	p.tell(func(e *engine) {
 		e.notice = ""
 		c(e)

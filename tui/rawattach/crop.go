@@ -19,9 +19,9 @@ type crop struct {
 	buf    []byte
 }
 
-func newCrop(p vt.Profile, terminal, window size) *crop {
+func newCrop(p vt.Profile, terminal, window size, widths *vt.Widths) *crop {
 	return &crop{
-		screen: vt.New(window.cols, window.rows),
+		screen: vt.New(window.cols, window.rows, vt.WithWidths(widths)),
 		canvas: canvas.New(terminal.cols, terminal.rows),
 		enc:    canvas.NewEncoder(canvas.Options{Profile: p, Links: true, Shapes: true}),
 		window: window,

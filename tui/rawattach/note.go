@@ -11,6 +11,9 @@ import (
 // settleTime is how long a first connection may take before a note says that it does.
 const settleTime = 500 * time.Millisecond
 
+// noticeTime is how long a notice covers the last line of a session that is live.
+const noticeTime = 3 * time.Second
+
 // annotate keeps a note on the terminal's last line while the link is not live, until over is closed.
 func (v *view) annotate(over <-chan struct{}) {
 	again := time.NewTimer(settleTime)
@@ -42,10 +45,22 @@ func (v *view) note() time.Duration {
 	v.writing.Lock()
 	defer v.writing.Unlock()
 	v.mu.Lock()
-	link, term, finished := v.link, v.terminal, v.finished
+	link, term, finished, notice, noticed := v.link, v.terminal, v.finished, v.notice, v.noticed
+	v.notice, v.noticed = "", link.State == sessions.LinkLive && notice != ""
 	v.mu.Unlock()
+	switch {
+	case finished:
+		return 0
+	case link.State == sessions.LinkLive && notice != "":
+		// The stream is never cut inside a sequence while it is live, and what tmux believes of the margins stays true.
+		v.write(fmt.Appendf(nil, "\x1b7\x1b[%d;1H\x1b[0;7m %s \x1b[m\x1b8", term.rows, sessions.CleanLine(notice, max(term.cols-2, 1))))
+		return noticeTime
+	case link.State == sessions.LinkLive && noticed:
+		signal(v.resync) // paints what the notice covers
+		return 0
+	}
 	text, wait := describe(link, time.Now())
-	if text == "" || finished {
+	if text == "" {
 		return 0
 	}
 	text = sessions.CleanLine(text+fmt.Sprintf("; %s detaches", v.prefix), max(term.cols-2, 1))
@@ -74,12 +89,15 @@ func describe(l sessions.Link, now time.Time) (text string, wait time.Duration) 
 	case sessions.LinkLive, sessions.LinkEnded:
 		return "", 0
 	}
-	switch l.Dropped {
-	case 0:
-	case 1:
-		b.WriteString("; 1 key was dropped")
-	default:
-		fmt.Fprintf(&b, "; %d keys were dropped", l.Dropped)
+	if l.Dropped > 0 {
+		b.WriteString("; " + droppedKeys(l.Dropped))
 	}
 	return b.String(), wait
+}
+
+func droppedKeys(n int) string {
+	if n == 1 {
+		return "1 key was dropped"
+	}
+	return fmt.Sprintf("%d keys were dropped", n)
 }

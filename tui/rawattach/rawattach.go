@@ -47,8 +47,10 @@ type Options struct {
 	Replay    int    // lines of history to print first
 	Client    string // sessions.StreamOptions.Client
 	ReadOnly  bool
+	Alternate bool         // on the alternate screen, for a while only
 	StatePath string       // as terminal.Config.StatePath
 	Prefix    terminal.Key // detaches; pressed twice it goes to the program. The zero Key is terminal.DefaultPrefix
+	Clipboard Clipboard    // what happens to what the program copies; the zero value is ClipboardOff
 	Log       *slog.Logger
 }
 
@@ -71,6 +73,16 @@ type Outcome struct {
 	Err      error
 }
 
+// Clipboard says what happens to what a program copies to the clipboard.
+type Clipboard string
+
+// The ways to treat it, as the configuration names them.
+const (
+	ClipboardOff    Clipboard = "off"
+	ClipboardNotify Clipboard = "notify" // a line says that it was tried
+	ClipboardOn     Clipboard = "on"     // the terminal gets it
+)
+
 // doublePress is how long the second press of the prefix may take.
 const doublePress = 400 * time.Millisecond
 
@@ -81,7 +93,7 @@ func Run(ctx context.Context, in, out *os.File, attach Attach, o Options) (Outco
 		o.Prefix = terminal.DefaultPrefix
 	}
 	term, err := terminal.Open(terminal.Config{
-		In: in, Out: out, Env: o.Env, StatePath: o.StatePath, Prefix: o.Prefix, Log: o.Log, Bare: true,
+		In: in, Out: out, Env: o.Env, StatePath: o.StatePath, Prefix: o.Prefix, Log: o.Log, Bare: true, Alternate: o.Alternate,
 	})
 	if err != nil {
 		return Outcome{}, err
@@ -90,9 +102,10 @@ func Run(ctx context.Context, in, out *os.File, attach Attach, o Options) (Outco
 
 	cols, rows := term.Size()
 	r := &run{
-		term: term, view: newView(term, term.Profile(), cols, rows, o.Prefix), prefix: o.Prefix, readOnly: o.ReadOnly,
+		term: term, view: newView(term, viewOptions{term.Profile(), o.Prefix, o.Clipboard}, cols, rows), prefix: o.Prefix, readOnly: o.ReadOnly,
 		pieces: make(chan []byte), handled: make(chan struct{}), over: make(chan struct{}),
 	}
+	r.view.scrolled = o.Alternate
 	r.stream = attach(sessions.StreamOptions{
 		Cols: cols, Rows: rows, Replay: o.Replay, Mode: sessions.ModeRaw, ReadOnly: o.ReadOnly, Client: o.Client,
 	}, r.view)
@@ -135,17 +148,17 @@ type run struct {
 	over    chan struct{}
 }
 
-// Input and Paste make run the terminal's sink. What is dropped the stream counts, and the view shows.
+// Input and Paste make run the terminal's sink. What is dropped the view counts and shows.
 func (r *run) Input(p []byte) {
-	if !r.readOnly {
-		r.stream.Send(p)
+	if !r.readOnly && !r.stream.Send(p) {
+		r.view.missed(sessions.CountKeys(p))
 	}
 }
 
 // Paste takes one whole paste.
 func (r *run) Paste(p []byte) {
-	if !r.readOnly {
-		r.stream.Paste(p)
+	if !r.readOnly && !r.stream.Paste(p) {
+		r.view.missed(1)
 	}
 }
 

@@ -29,9 +29,10 @@ type fakeStream struct {
 	options sessions.StreamOptions
 	handler sessions.StreamHandler
 
-	mu    sync.Mutex
-	calls string
-	more  chan struct{}
+	mu      sync.Mutex
+	calls   string
+	refuses bool
+	more    chan struct{}
 }
 
 func (s *fakeStream) note(call string) {
@@ -44,7 +45,13 @@ func (s *fakeStream) note(call string) {
 	}
 }
 
-func (s *fakeStream) Send(p []byte) bool    { s.note(string(p)); return true }
+func (s *fakeStream) Send(p []byte) bool {
+	s.note(string(p))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.refuses
+}
+
 func (s *fakeStream) Paste(p []byte) bool   { s.note("<paste:" + string(p) + ">"); return true }
 func (s *fakeStream) Resize(cols, rows int) { s.note("<resize>") }
 func (s *fakeStream) Own()                  { s.note("<own>") }
@@ -324,9 +331,38 @@ func TestLinkInWords(t *testing.T) {
 	r.showsText("connection lost; reconnecting in 2 s; 3 keys were dropped")
 	r.showsText("reconnecting in 1 s")
 	r.live(80, 24, "history\r\n", "anew")
-	r.shows("the new picture alone", func(s string) bool { return strings.TrimSpace(s) == "anew" })
+	r.shows("the new picture and what was dropped", func(s string) bool {
+		return strings.HasPrefix(s, "anew\n") && strings.HasSuffix(s, "\n 3 keys were dropped")
+	})
 	if n := bytes.Count(r.saw(), []byte("history")); n != 1 {
 		t.Errorf("the history was printed %d times", n)
+	}
+	r.types("\x1cx")
+	r.ends(Detached)
+}
+
+func TestNoticesOfALiveStream(t *testing.T) {
+	t.Parallel()
+	r := start(t, 60, 24, Options{Clipboard: ClipboardOn})
+	r.stream.mu.Lock()
+	r.stream.refuses = true
+	r.stream.mu.Unlock()
+	r.types("abc")
+	r.showsText("connecting; 3 keys were dropped")
+	r.live(60, 24, "", "\x1b[24;1Hthe last line\x1b[1;1Hpicture")
+	r.shows("what was dropped", func(s string) bool {
+		return strings.HasPrefix(s, "picture") && strings.HasSuffix(s, " 3 keys were dropped")
+	})
+	r.stream.gets(t, "<resync>") // for what the notice covers
+	h := r.stream.handler
+	h.StreamFrame(sessions.Frame{Type: sessions.FrameError, Error: &sessions.Error{Message: "the paste is too large\x1b[2J", Hint: "copy it"}})
+	r.showsText("the paste is too large")
+	h.StreamFrame(sessions.Frame{Type: sessions.FrameClipboard, Data: "Y29weQ=="})
+	h.StreamFrame(sessions.Frame{Type: sessions.FrameClipboard, Data: "\x1b]0;evil\a"})
+	h.StreamBytes([]byte("\x1b[1;1Hafter"))
+	r.showsText("after")
+	if saw := string(r.saw()); !strings.Contains(saw, "\x1b]52;c;Y29weQ==\x1b\\") || strings.Contains(saw, "evil") {
+		t.Error("the clipboard was not handed on, or what is none was")
 	}
 	r.types("\x1cx")
 	r.ends(Detached)
@@ -400,7 +436,7 @@ func TestDescribe(t *testing.T) {
 		text string
 		wait time.Duration
 	}{
-		{sessions.Link{State: sessions.LinkLive, Dropped: 3}, "", 0},
+		{sessions.Link{State: sessions.LinkLive}, "", 0},
 		{sessions.Link{State: sessions.LinkConnecting, Attempt: 2}, "connecting", 0},
 		{sessions.Link{State: sessions.LinkReconnecting, RetryAt: now.Add(1500 * time.Millisecond)}, "connection lost; reconnecting in 2 s", 500 * time.Millisecond},
 		{sessions.Link{State: sessions.LinkReconnecting, RetryAt: now.Add(time.Second), Dropped: 1}, "connection lost; reconnecting in 1 s; 1 key was dropped", time.Second},

@@ -1,6 +1,8 @@
 package rawattach
 
 import (
+	"encoding/base64"
+	"fmt"
 	"io"
 	"sync"
 
@@ -17,19 +19,19 @@ type size struct{ cols, rows int }
 
 // view shows what the stream brings. It is the stream's handler.
 type view struct {
-	out     io.Writer
-	profile vt.Profile
-	prefix  terminal.Key
-	ended   chan Outcome  // holds one
-	resync  chan struct{} // holds one: a fresh restore is wanted
-	relink  chan struct{} // holds one: link has changed
+	out io.Writer
+	viewOptions
+	ended  chan Outcome  // holds one
+	resync chan struct{} // holds one: a fresh restore is wanted
+	relink chan struct{} // holds one: link has changed
 
 	// writing is held while the terminal is written to, and guards what only writers use.
 	writing  sync.Mutex
-	scrolled bool  // what the terminal showed before has been scrolled away
-	replayed bool  // the history has been printed; every reconnect brings it once more
-	history  int   // bytes of history that are still to come
-	skip     bool  // the history that comes
+	scrolled bool // what the terminal showed before has been scrolled away
+	replayed bool // the history has been printed; every reconnect brings it once more
+	history  int  // bytes of history that are still to come
+	skip     bool // the history that comes
+	colors   colors
 	crop     *crop // not nil while the window is drawn in part
 
 	// mu guards the rest and is held for moments only.
@@ -38,14 +40,23 @@ type view struct {
 	terminal size
 	window   size // of the session; zero while unknown
 	owner    bool // the window's size follows the terminal
+	widths   *vt.Widths
 	link     sessions.Link
+	notice   string // what a live stream has to say, until it was shown
+	noticed  bool   // a notice is on the screen
 }
 
-func newView(out io.Writer, profile vt.Profile, cols, rows int, prefix terminal.Key) *view {
+type viewOptions struct {
+	profile   vt.Profile
+	prefix    terminal.Key
+	clipboard Clipboard
+}
+
+func newView(out io.Writer, o viewOptions, cols, rows int) *view {
 	return &view{
-		out: out, profile: profile, prefix: prefix,
+		out: out, viewOptions: o,
 		ended: make(chan Outcome, 1), resync: make(chan struct{}, 1), relink: make(chan struct{}, 1),
-		terminal: size{cols, rows}, link: sessions.Link{State: sessions.LinkConnecting},
+		terminal: size{cols, rows}, colors: colors{profile: o.profile}, link: sessions.Link{State: sessions.LinkConnecting},
 	}
 }
 
@@ -59,6 +70,9 @@ func (v *view) StreamFrame(f sessions.Frame) {
 	switch f.Type {
 	case sessions.FrameAttached:
 		v.setWindow(f)
+		v.mu.Lock()
+		v.widths = vt.WidthsOf(f.Widths)
+		v.mu.Unlock()
 	case sessions.FrameReplay:
 		v.writing.Lock()
 		defer v.writing.Unlock()
@@ -72,8 +86,13 @@ func (v *view) StreamFrame(f sessions.Frame) {
 		v.resized()
 	case sessions.FrameEnded:
 		v.end(Outcome{How: Exited, State: f.State, ExitCode: f.ExitCode})
-	case sessions.FrameLive, sessions.FrameState, sessions.FrameViewers, sessions.FrameBehind, sessions.FrameClipboard,
-		sessions.FrameError, sessions.FramePong:
+	case sessions.FrameError:
+		if f.Error != nil {
+			v.say(f.Error.Error())
+		}
+	case sessions.FrameClipboard:
+		v.copied(f.Data)
+	case sessions.FrameLive, sessions.FrameState, sessions.FrameViewers, sessions.FrameBehind, sessions.FramePong:
 		// nothing of the screen's
 	case sessions.FrameResize, sessions.FramePaste, sessions.FrameOwn, sessions.FrameRelease, sessions.FramePing,
 		sessions.FrameResync:
@@ -90,7 +109,7 @@ func (v *view) StreamBytes(b []byte) {
 	defer v.writing.Unlock()
 	if n := min(v.history, len(b)); n > 0 {
 		if !v.skip {
-			v.write(b[:n])
+			v.write(v.colors.feed(b[:n]))
 		}
 		v.history -= n
 		b = b[n:]
@@ -100,13 +119,18 @@ func (v *view) StreamBytes(b []byte) {
 	case v.crop != nil:
 		v.write(v.crop.feed(b))
 	default:
-		v.write(b)
+		v.write(v.colors.feed(b))
 	}
 }
 
 // StreamLink takes the state of the connection.
 func (v *view) StreamLink(l sessions.Link) {
 	v.mu.Lock()
+	l.Dropped = max(l.Dropped, v.link.Dropped)
+	if l.State == sessions.LinkLive && l.Dropped > 0 {
+		v.notice = droppedKeys(l.Dropped)
+		l.Dropped = 0
+	}
 	v.link = l
 	v.mu.Unlock()
 	signal(v.relink)
@@ -120,6 +144,41 @@ func (v *view) StreamLink(l sessions.Link) {
 	v.end(Outcome{How: Cut, Err: l.Err})
 }
 
+// missed counts keys that the stream did not take.
+func (v *view) missed(keys int) {
+	v.mu.Lock()
+	if v.link.State == sessions.LinkLive {
+		v.notice = droppedKeys(keys)
+	} else {
+		v.link.Dropped += keys
+	}
+	v.mu.Unlock()
+	signal(v.relink)
+}
+
+// say shows a line for a moment.
+func (v *view) say(line string) {
+	v.mu.Lock()
+	v.notice = line
+	v.mu.Unlock()
+	signal(v.relink)
+}
+
+// copied does with what the program copies what the user wants. The data is base64; what is none never reaches the
+// terminal.
+func (v *view) copied(data string) {
+	text, err := base64.StdEncoding.DecodeString(data)
+	switch {
+	case err != nil || v.clipboard != ClipboardOn && v.clipboard != ClipboardNotify:
+	case v.clipboard == ClipboardNotify:
+		v.say(fmt.Sprintf("the program wants to copy %d bytes to the clipboard; clipboard = \"on\" in the configuration lets it", len(text)))
+	default:
+		v.writing.Lock()
+		defer v.writing.Unlock()
+		v.write([]byte("\x1b]52;c;" + base64.StdEncoding.EncodeToString(text) + "\x1b\\"))
+	}
+}
+
 // restore begins with an empty screen, to which the picture is drawn that follows: as it is when the window has the
 // terminal's size, else through the emulator.
 func (v *view) restore() {
@@ -128,11 +187,12 @@ func (v *view) restore() {
 	v.scrollAway()
 	v.history = 0
 	v.mu.Lock()
-	term, window := v.terminal, v.window
+	term, window, widths := v.terminal, v.window, v.widths
 	v.mu.Unlock()
 	v.write([]byte(reset))
+	v.colors.held = nil
 	if v.crop = nil; window != (size{}) && window != term {
-		v.crop = newCrop(v.profile, term, window)
+		v.crop = newCrop(v.profile, term, window, widths)
 	}
 }
 

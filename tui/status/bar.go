@@ -95,7 +95,12 @@ func WatchBanner(l sessions.Link, now time.Time) string {
 func StreamLine(l sessions.Link, dropped int, now time.Time) string {
 	line := ""
 	switch l.State {
-	case sessions.LinkLive, sessions.LinkEnded:
+	case sessions.LinkEnded:
+		return ""
+	case sessions.LinkLive:
+		if dropped > 0 {
+			return count(dropped, "key") + " dropped"
+		}
 		return ""
 	case sessions.LinkConnecting:
 		line = "connecting..."
@@ -135,6 +140,19 @@ func EndLine(s sessions.Session) string {
 		return ""
 	}
 	return ""
+}
+
+// AsOf says when a picture of the past was true, "" when that is not known.
+func AsOf(at, now time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	at = at.In(now.Location())
+	layout := time.TimeOnly
+	if at.YearDay() != now.YearDay() || at.Year() != now.Year() {
+		layout = time.DateTime
+	}
+	return " as of " + at.Format(layout) + " "
 }
 
 func endOf(s sessions.Session) string {

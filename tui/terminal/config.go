@@ -24,5 +24,17 @@ type Config struct {
 	Prefix    Key  // the key that gives the keyboard back; the zero Key is DefaultPrefix
 	// Bare leaves the screen to the caller, who writes to it by Terminal.Write: no alternate screen, no frames.
 	Bare bool
-	Log  *slog.Logger
+	// Alternate is for a bare terminal: the caller writes to the alternate screen.
+	Alternate bool
+	Log       *slog.Logger
+}
+
+func (c Config) use() use {
+	switch {
+	case !c.Bare:
+		return frames
+	case c.Alternate:
+		return otherScreen
+	}
+	return plainScreen
 }

@@ -20,15 +20,28 @@ const (
 	belowScreen  = "\x1b[9999;1H\r\n" // to a new line under what a bare terminal's user drew
 )
 
+// use is what a terminal is taken for.
+type use uint8
+
+const (
+	frames      use = iota // the painter draws, on the alternate screen
+	plainScreen            // the caller writes, to the screen as it is
+	otherScreen            // the caller writes, to the alternate screen
+)
+
 // enter returns what takes the terminal. The encoder clears the screen with its first frame, and with it whatever a
 // terminal printed of the questions.
-func enter(c capabilities, bare bool, mouse int) []byte {
+func enter(c capabilities, u use, mouse int) []byte {
 	var b []byte
-	if !bare {
-		if c.altScreen {
-			b = append(b, altScreenOn...)
-		}
+	if u != plainScreen && c.altScreen {
+		b = append(b, altScreenOn...)
+	}
+	switch u {
+	case frames:
 		b = append(b, "\x1b[?25l"...)
+	case otherScreen:
+		b = append(b, clearScreen...)
+	case plainScreen:
 	}
 	b = append(b, pasteFocusOn...)
 	return appendMouse(b, 0, mouse)
@@ -37,13 +50,13 @@ func enter(c capabilities, bare bool, mouse int) []byte {
 // leave returns what gives the terminal back: it ends what may be half done, leaves the alternate screen, and then resets
 // every mode that we or the stream of a pane may have set. That order matters: terminals that keep modes per screen must
 // be told on the screen that remains.
-func leave(c capabilities, bare bool) []byte {
+func leave(c capabilities, u use) []byte {
 	b := []byte("\x1b[m")
 	if !c.plain {
 		b = append(b, "\x1b]8;;\x1b\\\x1b[?2026l"...)
 	}
 	switch {
-	case bare:
+	case u == plainScreen:
 	case c.altScreen:
 		b = append(b, altScreenOff...)
 	default:

@@ -63,6 +63,15 @@ func (r *router) divert(s Sink, area canvas.Rect) {
 	r.ready(len(r.queue) > 0)
 }
 
+// move changes the area of the sink, if there is one.
+func (r *router) move(area canvas.Rect) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.sink != nil {
+		r.area = area
+	}
+}
+
 func (r *router) undivert() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -177,3 +177,27 @@ func TestMotionsAreMerged(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// TestMoveGivesNobodyTheKeyboard resizes the window right after the prefix: the reader has given the keyboard back, and
+// the dashboard, which lays its panes out anew, has not heard of it yet.
+func TestMoveGivesNobodyTheKeyboard(t *testing.T) {
+	t.Parallel()
+	d := newDesk()
+	d.divert()
+	d.reader.feed([]byte("ab\x1c"))
+	d.router.move(canvas.Rect{X: 10, Y: 1, W: 50, H: 20})
+	d.reader.feed([]byte("q"))
+	if got := d.pane.text(); got != "ab" {
+		t.Errorf("the pane got %q", got)
+	}
+	if got := d.dashboard(); got != "\x1c q" {
+		t.Errorf("the dashboard got %q", got)
+	}
+	d.divert()
+	d.router.setModes(vt.Modes{MouseTracking: 1000})
+	d.router.move(canvas.Rect{X: 10, Y: 1, W: 50, H: 20})
+	d.reader.feed([]byte("\x1b[<0;21;6M"))
+	if got := d.pane.text(); got != "ab\x1b[<0;11;5M" {
+		t.Errorf("the mouse was not shifted into the new area: %q", got)
+	}
+}

@@ -38,11 +38,19 @@ func (t *Terminal) Resume() error {
 	case t.held.Load():
 		return nil
 	}
-	if err := t.take(enter(t.caps, t.bare, t.mouse)); err != nil {
+	if err := t.take(enter(t.caps, t.use, t.mouse)); err != nil {
 		return err
 	}
 	t.events.send(Resumed{})
 	return nil
+}
+
+// Lend gives the terminal to f, as it was found, and takes it again when f returns.
+func (t *Terminal) Lend(f func() error) error {
+	if err := t.Suspend(); err != nil {
+		return err
+	}
+	return errors.Join(f(), t.Resume())
 }
 
 // notStopped is how long StopProcess waits to be stopped. Whoever has no shell with job control above it is not stopped
@@ -99,7 +107,7 @@ func (t *Terminal) continued() {
 		return
 	}
 	if !t.bare {
-		t.painter.send(enter(t.caps, t.bare, t.mouse))
+		t.painter.send(enter(t.caps, t.use, t.mouse))
 		t.painter.invalidate()
 	}
 	t.resized()

@@ -28,7 +28,8 @@ const leaveTime = 150 * time.Millisecond
 type Terminal struct {
 	log     *slog.Logger
 	caps    capabilities
-	bare    bool
+	bare    bool // the caller writes
+	use     use
 	mouseOn bool // the dashboard wants the mouse
 
 	tty     *tty
@@ -68,7 +69,7 @@ func Open(c Config) (*Terminal, error) {
 	t := &Terminal{
 		log: c.Log, caps: capabilitiesOf(c.Env), bare: c.Bare, mouseOn: c.Mouse,
 		tty: openTTY(c.In, c.Out, c.StatePath), events: newEvents(),
-		router:  &router{prefix: c.Prefix},
+		router: &router{prefix: c.Prefix}, use: c.use(),
 		signals: make(chan os.Signal, 8), signalsDone: make(chan struct{}),
 	}
 	var err error
@@ -88,7 +89,7 @@ func Open(c Config) (*Terminal, error) {
 	if err != nil {
 		t.log.Warn("the state of the last use of this terminal is unknown", "err", err)
 	}
-	first = append(first, enter(t.caps, t.bare, t.mouse)...)
+	first = append(first, enter(t.caps, t.use, t.mouse)...)
 	if !t.caps.plain && !t.bare {
 		first = append(first, queries...)
 	}
@@ -108,7 +109,7 @@ func (t *Terminal) cleanUp() ([]byte, error) {
 		return nil, err
 	}
 	t.log.Info("resetting a terminal that was left in our modes")
-	return append([]byte(endString), leave(t.caps, false)...), err
+	return append([]byte(endString), leave(t.caps, frames)...), err
 }
 
 // take makes the terminal ours: line discipline, modes, goroutines. The caller holds mu, or is Open.
@@ -158,8 +159,8 @@ func (t *Terminal) give() error {
 			b = append(b, endString...)
 		}
 		t.tty.giveUp(leaveTime)
-		b = append(b, leave(t.caps, t.bare)...)
-		if t.bare && t.wrote.Load() {
+		b = append(b, leave(t.caps, t.use)...)
+		if t.use == plainScreen && t.wrote.Load() {
 			b = append(b, belowScreen...)
 		}
 		err = t.bounded(b)
@@ -252,10 +253,14 @@ func (t *Terminal) Input() *Input { return t.input }
 func (t *Terminal) SetBarrier(f func()) { t.input.barrier = f }
 
 // Divert gives the keyboard to a pane whose screen is shown in area. Call it from Update while handling the key that asked
-// for it: everything typed after that key goes to the pane. Called again it changes the area. The prefix key gives the
+// for it: everything typed after that key goes to the pane. The prefix key gives the
 // keyboard back; it reaches the dashboard as a key (Key.Bytes of the configured prefix, whatever form the terminal sent),
 // in its place among the others.
 func (t *Terminal) Divert(s Sink, area canvas.Rect) { t.router.divert(s, area) }
+
+// Move tells that the screen of the pane that has the keyboard is shown in another area. If the keyboard has been given back
+// meanwhile, as by a prefix key that Update has not heard of yet, it stays so.
+func (t *Terminal) Move(area canvas.Rect) { t.router.move(area) }
 
 // Undivert gives the keyboard back to the dashboard, as for a session that ended.
 func (t *Terminal) Undivert() { t.router.undivert() }

@@ -12,7 +12,10 @@ import (
 // feed takes what one stream brings. A pane that was opened anew has another feed, and the old one is not listened to.
 type feed struct {
 	pane       *Pane
-	cols, rows int // of the session's window, as last told
+	cols, rows int  // of the session's window, as last told
+	attaching  bool // from attached to live
+	widths     *vt.Widths
+	replay     *replay
 }
 
 var _ sessions.StreamHandler = (*feed)(nil)
@@ -22,7 +25,24 @@ func (f *feed) StreamFrame(m sessions.Frame) {
 	switch m.Type {
 	case sessions.FrameAttached:
 		f.size(m)
-		f.note(func(s *Status) { s.Owner, s.State = m.Owner, m.State })
+		f.widths = vt.WidthsOf(m.Widths)
+		f.attaching, f.replay = true, nil
+		f.note(func(s *Status) {
+			s.Owner, s.State, s.Held = m.Owner, m.State, f.pane.holds // a new viewer has held nothing yet
+		})
+	case sessions.FrameReplay:
+		f.replayed(m)
+	case sessions.FrameBehind:
+		f.note(func(s *Status) { s.Phase = Behind })
+	case sessions.FrameLive:
+		f.attaching = false
+		f.note(func(s *Status) { s.Phase = Live })
+	case sessions.FrameViewers:
+		f.note(func(s *Status) { s.Attached, s.Watching = m.Attached, m.Watching })
+	case sessions.FrameClipboard, sessions.FrameError:
+		if f.pane.cfg.Told != nil && f.current() {
+			f.pane.cfg.Told(f.pane.cfg.ID, m)
+		}
 	case sessions.FrameRestore:
 		f.restore(m)
 	case sessions.FrameSize:
@@ -36,10 +56,13 @@ func (f *feed) StreamFrame(m sessions.Frame) {
 	case sessions.FrameState:
 		f.note(func(s *Status) { s.State = m.State })
 	case sessions.FrameEnded:
-		f.note(func(s *Status) { s.Ended, s.State, s.ExitCode = true, m.State, m.ExitCode })
-	case sessions.FrameReplay, sessions.FrameLive, sessions.FrameViewers, sessions.FrameBehind, sessions.FrameClipboard,
-		sessions.FrameError, sessions.FramePong:
-		// Nothing here is shown yet: history is not asked for, and the list tells the viewers.
+		f.note(func(s *Status) {
+			s.Ended, s.State, s.ExitCode = true, m.State, m.ExitCode
+			if s.At.IsZero() && m.At != nil {
+				s.At = *m.At
+			}
+		})
+	case sessions.FramePong: // the stream's own
 	case sessions.FrameResize, sessions.FramePaste, sessions.FrameOwn, sessions.FrameRelease, sessions.FramePing,
 		sessions.FrameResync:
 		// The other direction's.
@@ -51,8 +74,15 @@ func (f *feed) StreamBytes(b []byte) {
 	if !f.current() {
 		return
 	}
+	if b = f.replay.take(b); len(b) == 0 {
+		return
+	}
+	if f.pane.looking.Load() {
+		f.pane.printed.Store(true)
+	}
 	screen := f.pane.screen.Load()
 	_, _ = screen.Write(b) // a screen takes everything
+	f.pane.settled()       // what was pending may be in it
 	if held := screen.Held(); held > 0 {
 		f.pane.announceIn(held)
 	}
@@ -63,11 +93,11 @@ func (f *feed) StreamBytes(b []byte) {
 func (f *feed) StreamLink(l sessions.Link) {
 	f.note(func(s *Status) {
 		s.Link = l
-		s.Dropped = max(s.Dropped, l.Dropped)
-		if l.State == sessions.LinkLive {
-			s.Dropped = 0
-		}
+		s.Dropped = max(s.Dropped, l.Dropped) // the stream tells late of what was dropped while it connects
 	})
+	if l.State == sessions.LinkLive {
+		f.askAgain()
+	}
 }
 
 func (f *feed) size(m sessions.Frame) {
@@ -86,11 +116,17 @@ func (f *feed) restore(m sessions.Frame) {
 	if cols == 0 || rows == 0 { // a server that told no size
 		cols, rows = f.pane.Frame().Cols, f.pane.Frame().Rows
 	}
-	screen := vt.New(cols, rows)
+	screen := vt.New(cols, rows, vt.WithWidths(f.widths))
 	_, _ = screen.Write([]byte(m.ScreenText))
 	_, _ = screen.Write(settle(m, screen.Frame().Cursor))
 	f.pane.screen.Store(screen)
-	f.note(func(s *Status) { s.Restored = true })
+	f.snapshot(screen.Frame())
+	f.note(func(s *Status) {
+		s.Restored, s.Pending, s.At = true, m.PendingInput, time.Time{}
+		if m.At != nil {
+			s.At = *m.At
+		}
+	})
 }
 
 // settle returns what is left to be written after the text of a restore: the modes, and the cursor's position when the
@@ -122,6 +158,13 @@ func settle(m sessions.Frame, at vt.Cursor) []byte {
 		fmt.Fprintf(&b, "\x1b[%d;%dH", *m.CursorRow+1, *m.CursorColumn+1)
 	}
 	return b.Bytes()
+}
+
+// settled forgets the pending input: the program has printed since, and from here on its screen shows what was typed.
+func (p *Pane) settled() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.status.Pending = ""
 }
 
 // current reports whether this feed is still the pane's.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"corral/sessions"
+	"corral/tui/scrollback"
 	"corral/vt"
 )
 
@@ -26,6 +27,7 @@ type Stream interface {
 	Own()
 	Release()
 	Resync()
+	Replay(lines int)
 	Wake()
 	Close()
 }
@@ -39,19 +41,39 @@ type Config struct {
 	Options sessions.StreamOptions
 	// Changed is called when a visible pane looks different. It must not block.
 	Changed func(sessions.ID)
+	// Told, when set, gets the frames that are not about the screen: what a program put into the clipboard, and errors. It
+	// must not block.
+	Told func(sessions.ID, sessions.Frame)
 }
+
+// Phase is what a connected stream is doing.
+type Phase int
+
+// The phases.
+const (
+	Live      Phase = iota
+	Replaying       // history is coming
+	Behind          // output came faster than it was taken; the true screen is on its way
+)
 
 // Status is what a pane knows of its session and its link.
 type Status struct {
 	Open     bool // a stream was opened
 	Restored bool // a screen is there to be shown, perhaps an old one
 	Link     sessions.Link
-	Dropped  int // keys and pastes lost since the link was last live
-	Owner    bool
+	Dropped  int    // keys lost since one was last taken; a paste counts as one
+	Pending  string // typed and shown nowhere yet, at the cursor of the last restore
+
+	Phase    Phase
+	Owner    bool // the window's size is this viewer's
+	Attached int  // viewers that hold or held the keyboard, this one included; both 0 while not known
+	Watching int  // viewers that only look
+	Held     bool // this one holds or held the keyboard
 
 	Ended    bool // the stream said that the session ended
 	State    sessions.State
 	ExitCode *int
+	At       time.Time // when an ended session last looked as its screen does; zero for the present
 }
 
 // Pane shows one session.
@@ -60,7 +82,14 @@ type Pane struct {
 	screen  atomic.Pointer[vt.Screen] // replaced by every restore, so that nobody sees one half restored
 	visible atomic.Bool
 
-	panX, panY int // the loop's
+	panX, panY int              // the loop's
+	byHand     atomic.Bool      // the user has panned; nothing typed since
+	rehome     atomic.Bool      // and now something was
+	view       *scrollback.View // the loop's; nil while the live screen is shown
+	looking    atomic.Bool      // view is there
+	typed      atomic.Bool      // something was typed while looking back
+	printed    atomic.Bool      // the program has printed while looking back
+	snapshot   atomic.Pointer[scrollback.Snapshot]
 
 	mu         sync.Mutex
 	status     Status      // guarded by mu
@@ -68,6 +97,8 @@ type Pane struct {
 	feed       *feed       // guarded by mu; the one whose words count
 	late       *time.Timer // guarded by mu; announces a picture that a synchronized update held back
 	cols, rows int         // guarded by mu; size of the area
+	holds      bool        // guarded by mu; the keyboard
+	wanted     int         // guarded by mu; lines of history that were asked for and have not come
 }
 
 // New returns a pane of the given area that is not connected yet.
@@ -141,6 +172,9 @@ func (p *Pane) Resize(cols, rows int) {
 
 // Focus takes the keyboard for this viewer, Blur gives it back.
 func (p *Pane) Focus() {
+	p.mu.Lock()
+	p.holds, p.status.Held = true, true
+	p.mu.Unlock()
 	if s := p.current(); s != nil {
 		s.Own()
 	}
@@ -148,6 +182,9 @@ func (p *Pane) Focus() {
 
 // Blur gives the keyboard back.
 func (p *Pane) Blur() {
+	p.mu.Lock()
+	p.holds = false
+	p.mu.Unlock()
 	if s := p.current(); s != nil {
 		s.Release()
 	}
@@ -162,24 +199,41 @@ func (p *Pane) Wake() {
 
 // Input sends keys to the program, in order and without waiting. It makes the pane a terminal.Sink, with Paste.
 func (p *Pane) Input(b []byte) {
+	p.noteTyped(b)
 	// The stream queues, and the reader's buffer is good during this call only.
 	if s := p.current(); s == nil || !s.Send(bytes.Clone(b)) {
-		p.dropped()
+		p.dropped(sessions.CountKeys(b))
+		return
 	}
+	p.taken()
 }
 
 // Paste sends a paste to the program, whole or not at all. Markers are the runtime's to add, if the program wants them.
 func (p *Pane) Paste(b []byte) {
+	p.noteTyped(b)
 	if s := p.current(); s == nil || !s.Paste(b) {
-		p.dropped()
+		p.dropped(1)
+		return
 	}
+	p.taken()
 }
 
-func (p *Pane) dropped() {
+func (p *Pane) dropped(keys int) {
 	p.mu.Lock()
-	p.status.Dropped++
+	p.status.Dropped += keys
 	p.mu.Unlock()
 	p.changed()
+}
+
+// taken forgets what was lost before: the user types on, so has seen it.
+func (p *Pane) taken() {
+	p.mu.Lock()
+	told := p.status.Dropped > 0
+	p.status.Dropped = 0
+	p.mu.Unlock()
+	if told {
+		p.changed()
+	}
 }
 
 func (p *Pane) current() Stream {

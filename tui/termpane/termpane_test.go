@@ -1,6 +1,7 @@
 package termpane_test
 
 import (
+	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -46,6 +47,7 @@ func (s *stream) Resize(int, int)     { s.call("resize") }
 func (s *stream) Own()                { s.call("own") }
 func (s *stream) Release()            { s.call("release") }
 func (s *stream) Resync()             { s.call("resync") }
+func (s *stream) Replay(n int)        { s.call(fmt.Sprintf("replay %d", n)) }
 func (s *stream) Wake()               { s.call("wake") }
 func (s *stream) Close()              { s.call("close") }
 
@@ -195,6 +197,33 @@ func TestOnlyVisiblePanesTell(t *testing.T) {
 	}
 }
 
+func TestPendingInputIsDrawnUntilOutputComes(t *testing.T) {
+	t.Parallel()
+	r := open(t, 20, 5)
+	r.feed().StreamFrame(sessions.Frame{Type: sessions.FrameAttached, Cols: 20, Rows: 5})
+	r.feed().StreamFrame(sessions.Frame{Type: sessions.FrameRestore, ScreenText: "PS> gi", PendingInput: "t stat\x1b[2Jus and much more"})
+	theme := style.New(true, style.Full)
+	drawn := func() string {
+		c := canvas.New(20, 5)
+		r.Draw(c, canvas.Rect{W: 20, H: 5}, theme, termpane.DrawOptions{})
+		var b strings.Builder
+		for _, cell := range c.Row(0) {
+			b.WriteString(cell.Text)
+		}
+		return strings.TrimRight(b.String(), " ")
+	}
+	if got := drawn(); !strings.HasPrefix(got, "PS> git stat") || strings.Contains(got, "\x1b") {
+		t.Errorf("drawn %q", got)
+	}
+	if got := text(r.Frame()); got != "PS> gi" {
+		t.Errorf("the screen has %q", got)
+	}
+	r.feed().StreamBytes([]byte("t"))
+	if got := drawn(); got != "PS> git" {
+		t.Errorf("after output: %q", got)
+	}
+}
+
 func TestRefusedInputIsCounted(t *testing.T) {
 	t.Parallel()
 	r := open(t, 20, 5)
@@ -211,10 +240,15 @@ func TestRefusedInputIsCounted(t *testing.T) {
 		t.Errorf("counted twice: %d", got)
 	}
 	r.feed().StreamLink(sessions.Link{State: sessions.LinkLive})
-	if got := r.Status().Dropped; got != 0 {
-		t.Errorf("still %d when live again", got)
+	if got := r.Status().Dropped; got != 2 {
+		t.Errorf("told %d when live again, want 2: nobody has seen it yet", got)
 	}
-	if got := s.all(); got != "send a,send b,paste c" {
+	s.refuses = false
+	r.Input([]byte("d"))
+	if got := r.Status().Dropped; got != 0 {
+		t.Errorf("still %d after the next key", got)
+	}
+	if got := s.all(); got != "send a,send b,paste c,send d" {
 		t.Errorf("calls %s", got)
 	}
 }

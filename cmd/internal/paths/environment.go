@@ -28,6 +28,8 @@ type Environment struct {
 	ColorTerm string // COLORTERM
 	NoColor   string // NO_COLOR; any value but "" switches colours off (no-color.org)
 	Locale    string // what decides the character set: LC_ALL, LC_CTYPE or LANG
+	Wayland   string // WAYLAND_DISPLAY
+	X11       string // DISPLAY
 	SSHClient string // address of the client when this is an SSH login, "" otherwise
 
 	// Inherited are the K=V that daemons and the tmux server get; nothing else of the environment reaches them, so
@@ -51,6 +53,17 @@ func Read() (Environment, error) {
 	return read(os.Getenv, os.Environ(), passwdHome)
 }
 
+// Pick returns the K=V of these names alone, for a process that needs nothing else.
+func Pick(names []string) []string {
+	var list []string
+	for _, name := range names {
+		if v, ok := os.LookupEnv(name); ok {
+			list = append(list, name+"="+v)
+		}
+	}
+	return list
+}
+
 func read(getenv func(string) string, environ []string, passwdHome func() (string, error)) (Environment, error) {
 	e := Environment{
 		Server:      getenv("CR_SERVER"),
@@ -58,6 +71,8 @@ func read(getenv func(string) string, environ []string, passwdHome func() (strin
 		Term:        getenv("TERM"),
 		ColorTerm:   getenv("COLORTERM"),
 		NoColor:     getenv("NO_COLOR"),
+		Wayland:     getenv("WAYLAND_DISPLAY"),
+		X11:         getenv("DISPLAY"),
 		Locale:      firstSet(getenv("LC_ALL"), getenv("LC_CTYPE"), getenv("LANG")),
 	}
 	if client, _, ok := strings.Cut(getenv("SSH_CONNECTION"), " "); ok {

@@ -179,6 +179,9 @@ func (p Paths) Environ(e Environment) []string {
 	return env
 }
 
+// ID tells the data directory from others: twelve hexadecimal digits.
+func (p Paths) ID() string { return hash(p.Data) }
+
 // hash names a data directory where its path does not fit.
 func hash(data string) string {
 	sum := sha256.Sum256([]byte(data))

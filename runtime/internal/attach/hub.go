@@ -15,10 +15,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/coder/websocket"
-
+	"corral/internal/ws"
+	"corral/runtime/internal/journal"
 	"corral/runtime/internal/tmux"
 	"corral/sessions"
+	"corral/vt"
 )
 
 // Tmux is what the viewers need of the private tmux server; *tmux.Server satisfies it.
@@ -42,7 +43,10 @@ type Config struct {
 	Dir string
 	// Recorder is told what is typed and shown; may be nil.
 	Recorder Recorder
-	Log      *slog.Logger
+	// Widths returns how wide tmux shows characters, and the same as text for viewers that take something else for
+	// granted. May be nil.
+	Widths func(ctx context.Context) (w *vt.Widths, text string)
+	Log    *slog.Logger
 }
 
 // Recorder keeps what happens to terminals.
@@ -51,16 +55,21 @@ type Recorder interface {
 	Input(id string, p []byte)
 	// Resized is told the size of a terminal when it has changed.
 	Resized(id string, cols, rows int)
-	// Sequence returns the last sequence of what the terminal id has printed so far, 0 when that is not known.
-	Sequence(ctx context.Context, id string) int64
+	// ModifiedKeys reports whether the program of the terminal id has asked for keys with modifiers, false when that is not
+	// known.
+	ModifiedKeys(ctx context.Context, id string) bool
+	// Pending returns what was typed into the terminal id and may not be echoed yet, with all that was printed so far
+	// looked at; its sequence is 0 when that is not known.
+	Pending(ctx context.Context, id string) journal.Typed
 }
 
 // unrecorded is a Recorder that keeps nothing.
 type unrecorded struct{}
 
-func (unrecorded) Input(string, []byte)                   {}
-func (unrecorded) Resized(string, int, int)               {}
-func (unrecorded) Sequence(context.Context, string) int64 { return 0 }
+func (unrecorded) Input(string, []byte)                          {}
+func (unrecorded) Resized(string, int, int)                      {}
+func (unrecorded) ModifiedKeys(context.Context, string) bool     { return false }
+func (unrecorded) Pending(context.Context, string) journal.Typed { return journal.Typed{} }
 
 // Hub owns all viewers of a node.
 type Hub struct {
@@ -83,6 +92,9 @@ func New(cfg Config) *Hub {
 	if cfg.Recorder == nil {
 		cfg.Recorder = unrecorded{}
 	}
+	if cfg.Widths == nil {
+		cfg.Widths = func(context.Context) (*vt.Widths, string) { return vt.DefaultWidths(), "" }
+	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
@@ -94,7 +106,7 @@ func New(cfg Config) *Hub {
 
 // Serve is one viewer's stream of the terminal id, from attached to the close code. It owns conn and closes it. It ends
 // with code 1001 when ctx does. The error says why a stream ended that should not have; a viewer that went away is none.
-func (h *Hub) Serve(ctx context.Context, conn *websocket.Conn, id string, q url.Values) error {
+func (h *Hub) Serve(ctx context.Context, conn *ws.Conn, id string, q url.Values) error {
 	conn.SetReadLimit(sessions.MaxUp)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

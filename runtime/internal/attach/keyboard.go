@@ -25,6 +25,9 @@ const (
 	maxPastedAsKeys = 16 << 10
 
 	pasteDeadline = 10 * time.Second
+
+	// lastWords is how long what was typed last may take to tmux after its viewer has gone.
+	lastWords = 500 * time.Millisecond
 )
 
 var (
@@ -44,6 +47,7 @@ type keyboard struct {
 	bracketed func() bool                                  // whether the program wants pastes between markers
 	buffer    func(ctx context.Context, text []byte) error // pastes a big text through tmux
 	typed     func(p []byte)                               // is told what is about to be typed
+	modified  func(ctx context.Context) bool               // whether the program asked for keys with modifiers
 	refused   func(*sessions.Error)                        // tells the viewer what was not done
 	log       *slog.Logger
 	clients   chan *client
@@ -54,11 +58,12 @@ type keyboard struct {
 
 func newKeyboard(log *slog.Logger) *keyboard {
 	return &keyboard{
-		log:     log,
-		typed:   func([]byte) {},
-		clients: make(chan *client),
-		answers: make(chan []byte, 16),
-		inputs:  make(chan input, 1),
+		log:      log,
+		typed:    func([]byte) {},
+		modified: func(context.Context) bool { return false },
+		clients:  make(chan *client),
+		answers:  make(chan []byte, 16),
+		inputs:   make(chan input, 1),
 	}
 }
 
@@ -86,7 +91,8 @@ func (k *keyboard) put(ctx context.Context, in input) {
 	}
 }
 
-// run types until ctx ends.
+// run types until ctx ends. What was taken by then is typed, and has been read by tmux, when it returns: whoever ends a
+// client ends what it has not read.
 func (k *keyboard) run(ctx context.Context) {
 	var (
 		c    *client
@@ -102,6 +108,9 @@ func (k *keyboard) run(ctx context.Context) {
 		}
 		select {
 		case <-ctx.Done():
+			if c != nil {
+				k.finish(context.WithoutCancel(ctx), c, tail)
+			}
 			return
 		case c = <-k.clients:
 		case p := <-answers:
@@ -125,6 +134,27 @@ func (k *keyboard) run(ctx context.Context) {
 	}
 }
 
+// finish types what is left.
+func (k *keyboard) finish(ctx context.Context, c *client, tail []byte) {
+	ctx, cancel := context.WithTimeout(ctx, lastWords)
+	defer cancel()
+	select {
+	case in := <-k.inputs:
+		if in.paste {
+			k.press(c, tail)
+			k.paste(ctx, c, in.bytes)
+			tail = nil
+		} else {
+			tail = append(tail, in.bytes...)
+		}
+	default:
+	}
+	k.press(c, k.keys(ctx, c, tail))
+	if k.unread > 0 {
+		k.settle(ctx, c)
+	}
+}
+
 // keys types every whole key of p and returns the rest.
 func (k *keyboard) keys(ctx context.Context, c *client, p []byte) (rest []byte) {
 	var piece []byte
@@ -136,7 +166,7 @@ func (k *keyboard) keys(ctx context.Context, c *client, p []byte) (rest []byte) 
 		token := p[:pieceLen(kind, n, p)]
 		p = p[len(token):]
 		if !isReply(kind, token) {
-			piece = k.gather(ctx, c, piece, token)
+			piece = k.gather(ctx, c, piece, k.known(ctx, token))
 		}
 	}
 	k.paced(ctx, c, piece)

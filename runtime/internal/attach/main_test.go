@@ -21,6 +21,7 @@ import (
 	"github.com/coder/websocket"
 	"go.uber.org/goleak"
 
+	"corral/internal/ws"
 	"corral/runtime/internal/tmux"
 	"corral/runtime/rtapi"
 	"corral/sessions"
@@ -90,7 +91,7 @@ func (b *bed) serve(t testing.TB) {
 		t.Fatal(err)
 	}
 	srv := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		conn, err := websocket.Accept(w, r, nil)
+		conn, err := ws.Accept(w, r)
 		if err != nil {
 			return
 		}

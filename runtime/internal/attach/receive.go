@@ -5,8 +5,12 @@ import (
 
 	"github.com/coder/websocket"
 
+	"corral/runtime/rtapi"
 	"corral/sessions"
 )
+
+// keysRoom is as much as a key or two need; what is longer gets more.
+const keysRoom = 64
 
 // receive reads the WebSocket until it ends. Reading goes on until the connection is closed, also when ctx has ended,
 // because the close handshake needs a reader.
@@ -14,7 +18,7 @@ func (v *viewer) receive(reading, ctx context.Context) {
 	defer v.end(0, "") // nobody is there any more
 	var p paste
 	for {
-		kind, data, err := v.conn.Read(reading)
+		kind, data, err := v.conn.Next(reading, make([]byte, 0, keysRoom), sessions.GivesUp)
 		if err != nil {
 			return
 		}
@@ -54,6 +58,8 @@ func (v *viewer) control(p *paste, f sessions.Frame) {
 		v.terminal.release(v)
 	case sessions.FramePing:
 		v.queue.hurry(sessions.Frame{Type: sessions.FramePong, Nonce: f.Nonce})
+	case rtapi.FrameDraining:
+		v.draining.Add(1)
 	case sessions.FrameResync:
 		select {
 		case v.resyncs <- max(f.Lines, 0):

@@ -30,9 +30,10 @@ func (v *viewer) begin(ctx, writing context.Context) (ended *exit, err error) {
 	if err != nil {
 		return nil, err
 	}
+	_, widths := v.hub.cfg.Widths(ctx)
 	attached := sessions.Frame{
 		Type: sessions.FrameAttached, SessionID: sessions.ID(v.terminal.id),
-		Cols: r.window.cols, Rows: r.window.rows, Owner: r.owner,
+		Cols: r.window.cols, Rows: r.window.rows, Owner: r.owner, Widths: widths,
 	}
 	if err := v.sendJSON(writing, attached); err != nil {
 		return nil, err
@@ -94,6 +95,7 @@ func (v *viewer) sendHistory(writing context.Context, r restoration) error {
 	}
 	frame := sessions.Frame{
 		Type: sessions.FrameReplay, Lines: r.history.lines, Bytes: len(bytes), Truncated: r.history.truncated,
+		Total: r.marker.history,
 	}
 	if err := v.sendJSON(writing, frame); err != nil {
 		return err
@@ -109,7 +111,7 @@ func (v *viewer) sendPicture(writing context.Context, r restoration) error {
 		Type: sessions.FrameRestore, SessionID: sessions.ID(v.terminal.id),
 		CursorRow: &r.screen.Cursor.Row, CursorColumn: &r.screen.Cursor.Col, Modes: &m,
 	}
-	frame.Sequence = v.hub.cfg.Recorder.Sequence(writing, v.terminal.id)
+	frame.PendingInput, frame.Sequence = v.pendingInput(writing, r)
 	if v.mode != sessions.ModeRaw {
 		frame.ScreenText = string(r.picture.bytes)
 	}
@@ -189,7 +191,8 @@ func (v *viewer) take(ctx context.Context, r *restoration, lines int) (exact boo
 		if r.picture, err = wait(ctx, await.drawn, c); err != nil {
 			return nil, v.explain(ctx, err)
 		}
-		screen := vt.New(r.window.cols, r.window.rows)
+		widths, _ := v.hub.cfg.Widths(ctx)
+		screen := vt.New(r.window.cols, r.window.rows, vt.WithWidths(widths))
 		_, _ = screen.Write(slices.Concat(r.picture.bytes, []byte(endSync))) // never fails
 		r.screen = screen.Frame()
 		return frameRows(r.screen), nil

@@ -9,17 +9,19 @@ import (
 	"net/url"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/coder/websocket"
 
+	"corral/internal/ws"
 	"corral/runtime/rtapi"
 	"corral/sessions"
 )
 
 // How long a viewer is waited for.
 const (
-	// stallLimit is how long one message may wait for a viewer that does not read.
+	// stallLimit is how long one message may wait for a viewer that reads nothing.
 	stallLimit = 30 * time.Second
 	// stalledLinger is how long a viewer that was given up may take to fetch its close code: one that was suspended
 	// reads it when it wakes. All that waits for it is one message.
@@ -35,7 +37,7 @@ const (
 type viewer struct {
 	hub      *Hub
 	terminal *terminal
-	conn     *websocket.Conn
+	conn     *ws.Conn
 	log      *slog.Logger
 	cancel   context.CancelFunc
 
@@ -49,6 +51,7 @@ type viewer struct {
 	exits    chan exit     // at most one
 	resyncs  chan int      // history lines wanted; at most one
 	settles  chan struct{} // at most one
+	draining atomic.Int64  // how often the server said that it waits for a viewer that reads
 
 	// Guarded by terminal.mu.
 	cols, rows               int // wanted, 0 when unknown
@@ -63,7 +66,7 @@ type viewer struct {
 	ended  bool
 }
 
-func newViewer(h *Hub, conn *websocket.Conn, q url.Values, cancel context.CancelFunc) *viewer {
+func newViewer(h *Hub, conn *ws.Conn, q url.Values, cancel context.CancelFunc) *viewer {
 	v := &viewer{
 		hub: h, conn: conn, cancel: cancel,
 		mode:     sessions.Mode(q.Get("mode")),
@@ -93,6 +96,7 @@ func (v *viewer) enter(t *terminal, log *slog.Logger) {
 	v.keyboard.bracketed = v.stream.bracketedPaste
 	v.keyboard.refused = v.refuse
 	v.keyboard.typed = func(p []byte) { v.hub.cfg.Recorder.Input(t.id, p) }
+	v.keyboard.modified = func(ctx context.Context) bool { return v.hub.cfg.Recorder.ModifiedKeys(ctx, t.id) }
 	v.keyboard.buffer = func(ctx context.Context, text []byte) error { return v.hub.pasteBuffer(ctx, t, text) }
 	v.stream.reply = v.keyboard.answer
 }
@@ -143,8 +147,13 @@ func (v *viewer) serve(ctx context.Context) error {
 	// Writing outlives ctx by a little: the close code has to follow the message that is being written.
 	writing, stopWriting := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopWriting()
+	typed := make(chan struct{}) // closed when nothing more is typed
 	defer context.AfterFunc(ctx, func() {
 		time.AfterFunc(v.lingers(), stopWriting)
+		select {
+		case <-typed:
+		case <-time.After(lastWords): // tmux does not read: its end ends the typing
+		}
 		if c := v.currentClient(); c != nil {
 			c.kill()
 		}
@@ -152,10 +161,17 @@ func (v *viewer) serve(ctx context.Context) error {
 
 	var group sync.WaitGroup
 	group.Go(func() { v.receive(writing, ctx) })
-	group.Go(func() { v.keyboard.run(ctx) })
+	group.Go(func() {
+		defer close(typed)
+		v.keyboard.run(ctx)
+	})
 	group.Go(func() { v.resizer(ctx) })
 	err := v.relay(ctx, writing)
 	err = v.conclude(err)
+	select {
+	case <-typed:
+	case <-time.After(lastWords): // as above
+	}
 	v.killClient()
 	v.close()
 	stopWriting()
@@ -321,18 +337,23 @@ func (v *viewer) sendJSON(writing context.Context, frame any) error {
 	return v.write(writing, websocket.MessageText, text)
 }
 
-// write writes one message, however long the viewer takes. One that does not read for stallLimit is given up: its tmux
+// write writes one message, however long the viewer takes. One that reads nothing for stallLimit is given up: its tmux
 // client ends at once and it no longer counts, but the message stays where it is, since the close code can only follow
 // it. No lock is held here.
 func (v *viewer) write(writing context.Context, t websocket.MessageType, p []byte) error {
-	stalled := time.AfterFunc(v.hub.stallLimit, func() {
+	defer ws.Watch(v.hub.stallLimit, v.progress, nil, func() {
 		v.end(sessions.CloseNotDraining, "the viewer does not read its stream")
 		v.terminal.leave(v)
-	})
-	defer stalled.Stop()
+	})()
 	if err := v.conn.Write(writing, t, p); err != nil {
 		v.end(0, "")
 		return fmt.Errorf("write to the viewer: %w", err)
 	}
 	return nil
+}
+
+// progress is another number whenever the viewer has read something, or the server said that it did.
+func (v *viewer) progress() int64 {
+	unread, _ := v.conn.Unread()
+	return v.draining.Load()<<32 | int64(unread)
 }

@@ -6,8 +6,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/coder/websocket"
-
+	"corral/internal/ws"
 	"corral/runtime/rtapi"
 )
 
@@ -123,7 +122,7 @@ func (a api) events(w http.ResponseWriter, r *http.Request) {
 
 // stream hands a viewer over.
 func (a api) stream(w http.ResponseWriter, r *http.Request) {
-	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{CompressionMode: websocket.CompressionDisabled})
+	conn, err := ws.Accept(w, r)
 	if err != nil {
 		a.Log.Debug("stream not accepted", "err", err) // Accept has answered
 		return

@@ -16,8 +16,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coder/websocket"
-
+	"corral/internal/ws"
 	"corral/runtime/rtapi"
 )
 
@@ -56,7 +55,7 @@ type Inventory interface {
 // Streams serves viewers.
 type Streams interface {
 	// Serve owns conn until it returns.
-	Serve(ctx context.Context, conn *websocket.Conn, id string, q url.Values) error
+	Serve(ctx context.Context, conn *ws.Conn, id string, q url.Values) error
 }
 
 // Config is what the handlers need.
@@ -67,6 +66,7 @@ type Config struct {
 	Streams   Streams
 	Journals  Journals
 	Tasks     Tasks
+	Hooks     Hooks
 	Status    func() rtapi.Status
 	Shutdown  func() // asks the runtime to end, without waiting for it
 	Log       *slog.Logger
@@ -90,6 +90,7 @@ func New(cfg Config) http.Handler {
 		"GET /v1/terminals/{id}/screen":     a.screen,
 		"GET /v1/terminals/{id}/history":    a.history,
 		"POST /v1/shutdown":                 a.shutdown,
+		"POST /v1/hooks":                    a.hook,
 		"GET /v1/tasks":                     a.tasks,
 		"POST /v1/tasks":                    a.createTask,
 		"GET /v1/tasks/usage":               a.taskUsage,
@@ -189,6 +190,10 @@ func statusOf(code string) int {
 		return http.StatusConflict
 	case "invalid":
 		return http.StatusBadRequest
+	case "unauthenticated":
+		return http.StatusUnauthorized
+	case "forbidden":
+		return http.StatusForbidden
 	case "too_large":
 		return http.StatusRequestEntityTooLarge
 	case "runtime_unreachable":

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -53,6 +54,11 @@ func (a api) journal(w http.ResponseWriter, r *http.Request) {
 		}
 		return nil
 	})
+	var none *rtapi.Error
+	if errors.As(err, &none) { // before anything was sent
+		a.refuse(w, r, err)
+		return
+	}
 	if err != nil && r.Context().Err() == nil {
 		a.Log.Warn("journal not read to its end", "id", r.PathValue("id"), "err", err)
 		panic(http.ErrAbortHandler) // a cut, so that what was sent is not taken for all

@@ -1,9 +1,11 @@
 package journal
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -26,19 +28,11 @@ func Follow(ctx context.Context, dir string, q Query, yield func(*Record) error)
 	if err := watcher.Add(dir); err != nil {
 		return fmt.Errorf("follow a journal: %w", err)
 	}
+	f := follower{dir: dir, q: q}
 	pause := time.NewTimer(followEvery)
 	defer pause.Stop()
-	kinds := q.Kinds
-	q.Kinds = nil // to know what was read, whatever is wanted
 	for {
-		_, err := Read(dir, q, func(r *Record) error {
-			q.After = r.Sequence
-			if !(Query{Kinds: kinds}).wants(r) {
-				return nil
-			}
-			return yield(r)
-		})
-		if err != nil {
+		if err := f.catchUp(yield); err != nil {
 			return err
 		}
 		select {
@@ -60,4 +54,46 @@ func Follow(ctx context.Context, dir string, q Query, yield func(*Record) error)
 			}
 		}
 	}
+}
+
+// follower reads a journal that is being written, everything once.
+type follower struct {
+	dir    string
+	q      Query // After moves on
+	path   string
+	offset int64 // how much of the segment at path has been read; in the compressed one it would be the same place
+}
+
+// catchUp yields what has come since it was called last.
+func (f *follower) catchUp(yield func(*Record) error) error {
+	list, err := segments(f.dir)
+	if err != nil {
+		return err
+	}
+	from := slices.IndexFunc(list, func(s segment) bool { return s.path == f.path })
+	if from < 0 { // the first time, or retention took it
+		from = f.q.first(list)
+	}
+	for _, s := range list[from:] {
+		if s.path != f.path {
+			f.path, f.offset = s.path, 0
+		}
+		b, err := s.readFrom(f.offset)
+		if err != nil {
+			continue // it cannot be read; what follows can
+		}
+		b = b[:bytes.LastIndexByte(b, '\n')+1] // the rest is being written
+		_, err = scan(b, Query{After: f.q.After, Since: f.q.Since}, func(r *Record) error {
+			f.q.After = r.Sequence
+			if !f.q.Until.IsZero() && r.Time.After(f.q.Until) || len(f.q.Kinds) > 0 && !slices.Contains(f.q.Kinds, r.Kind) {
+				return nil
+			}
+			return yield(r)
+		})
+		if err != nil {
+			return err
+		}
+		f.offset += int64(len(b))
+	}
+	return nil
 }

@@ -22,6 +22,15 @@ func (q Query) wants(r *Record) bool {
 		(len(q.Kinds) == 0 || slices.Contains(q.Kinds, r.Kind))
 }
 
+// first returns the index of the first segment that can hold something wanted: the last one that begins before it.
+func (q Query) first(list []segment) int {
+	from := sort.Search(len(list), func(i int) bool {
+		return list[i].first > q.After+1 && (q.Since.IsZero() || list[i].begun.After(q.Since))
+	})
+	// Times of segments may be a millisecond early, and are of the clock: one more costs nothing.
+	return max(0, from-2)
+}
+
 // Read calls yield with every record that q wants, in order, until that returns an error, which Read returns. torn
 // counts the lines that were no records; the last one may be one that is being written.
 func Read(dir string, q Query, yield func(*Record) error) (torn int, err error) {
@@ -29,12 +38,7 @@ func Read(dir string, q Query, yield func(*Record) error) (torn int, err error) 
 	if err != nil {
 		return 0, err
 	}
-	// The first segment that can hold something wanted is the last one that begins before it.
-	from := sort.Search(len(list), func(i int) bool {
-		return list[i].first > q.After+1 && (q.Since.IsZero() || list[i].begun.After(q.Since))
-	})
-	// Times of segments may be a millisecond early, and are of the clock: one more costs nothing.
-	for _, s := range list[max(0, from-2):] {
+	for _, s := range list[q.first(list):] {
 		if !q.Until.IsZero() && s.begun.After(q.Until.Add(time.Second)) {
 			break
 		}
@@ -118,27 +122,16 @@ func recordAt(b []byte, at, limit int) (r Record, start, end int, ok bool) {
 }
 
 // Newest returns the newest record of one of kinds, nil if there is none.
-func Newest(dir string, kinds ...Kind) (*Record, error) {
-	list, err := segments(dir)
-	if err != nil {
-		return nil, err
-	}
-	for _, s := range slices.Backward(list) {
-		b, err := s.read()
-		if err != nil {
-			continue // it cannot be read; an older one may be
-		}
-		for end := len(b); end > 0; {
-			start := bytes.LastIndexByte(b[:end-1], '\n') + 1
-			if line := b[start:end]; ofKind(line, kinds) {
-				if r, ok := parseLine(line); ok && slices.Contains(kinds, r.Kind) {
-					return &r, nil
-				}
+func Newest(dir string, kinds ...Kind) (found *Record, err error) {
+	err = backwardLines(dir, func(line []byte) bool {
+		if ofKind(line, kinds) {
+			if r, ok := parseLine(line); ok && slices.Contains(kinds, r.Kind) {
+				found = &r
 			}
-			end = start
 		}
-	}
-	return nil, nil
+		return found == nil
+	})
+	return found, err
 }
 
 // ofKind reports whether a line may be of one of kinds, without reading all of it.

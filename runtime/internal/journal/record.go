@@ -60,6 +60,7 @@ type Details struct {
 	ANSI      string   `json:"ansi,omitempty"` // snapshot: the rows, separated by LF
 	Cursor    *Cursor  `json:"cursor,omitempty"`
 	Modes     []string `json:"modes,omitempty"`
+	Through   int64    `json:"through,omitempty"` // the last sequence whose output the snapshot shows
 	Alternate bool     `json:"alternate,omitempty"`
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -103,6 +104,24 @@ func (s segment) read() ([]byte, error) {
 		}
 	}
 	return nil, nil // retention took it
+}
+
+// readFrom returns what a segment has from offset on.
+func (s segment) readFrom(offset int64) ([]byte, error) {
+	f, err := os.Open(s.path)
+	if errors.Is(err, fs.ErrNotExist) { // it was compressed
+		b, err := s.read()
+		return b[min(offset, int64(len(b))):], err
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read a segment: %w", err)
+	}
+	defer f.Close() //nolint:errcheck // nothing was written
+	b, err := io.ReadAll(io.NewSectionReader(f, offset, maxSegment))
+	if err != nil {
+		return nil, fmt.Errorf("read a segment: %w", err)
+	}
+	return b, nil
 }
 
 func readPlain(path string) ([]byte, error) {

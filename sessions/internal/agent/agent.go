@@ -2,7 +2,10 @@
 // pure; nothing in it looks at the machine.
 package agent
 
-import "corral/sessions"
+import (
+	"corral/runtime/rtapi"
+	"corral/sessions"
+)
 
 // Launch is how to start a session's program.
 type Launch struct {
@@ -11,6 +14,8 @@ type Launch struct {
 	// KeepTmuxEnv leaves TMUX and TMUX_PANE in the program's environment: agents find their own pane by them, while in a
 	// shell the user's tmux must never meet ours.
 	KeepTmuxEnv bool
+	// Hooks says that the program tells the runtime what it is doing; its argv then has rtapi.SettingsFile.
+	Hooks bool
 }
 
 // First returns the launch of a new session. A claude session always has a conversation; resume says that the
@@ -45,7 +50,8 @@ func Again(s sessions.Session) Launch {
 
 func claude(s sessions.Session, flags ...string) Launch {
 	argv := append([]string{"claude"}, flags...)
-	return Launch{Argv: append(argv, s.Args...), KeepTmuxEnv: true}
+	argv = append(argv, "--settings", rtapi.SettingsFile)
+	return Launch{Argv: append(argv, s.Args...), KeepTmuxEnv: true, Hooks: true}
 }
 
 // StopSignal returns the signal that politely ends a program of kind k. Interactive shells ignore TERM, and take HUP as

@@ -59,7 +59,10 @@ type API struct {
 	stop context.Context //nolint:containedctx // the life of the API, longer than any request
 	mux  *http.ServeMux
 
-	streams sync.WaitGroup
+	work         context.Context //nolint:containedctx // of every change, which outlives its client but not the server
+	giveUp       context.CancelFunc
+	serving      sync.WaitGroup // streams, and requests that are answered
+	stallTimeout time.Duration  // stallTimeout, but for tests
 }
 
 const (
@@ -69,7 +72,8 @@ const (
 
 // New returns the API. When stop ends, open watches and streams are closed as the server going away.
 func New(stop context.Context, cfg Config) *API {
-	a := &API{cfg: cfg, stop: stop, mux: http.NewServeMux()}
+	a := &API{cfg: cfg, stop: stop, mux: http.NewServeMux(), stallTimeout: stallTimeout}
+	a.work, a.giveUp = context.WithCancel(context.WithoutCancel(stop))
 	for pattern, h := range map[string]handler{
 		"GET /v1/sessions":                 a.list,
 		createPattern:                      a.create,
@@ -103,6 +107,8 @@ func New(stop context.Context, cfg Config) *API {
 		a.mux.Handle(pattern, a.answer(timeout, h))
 	}
 	a.mux.HandleFunc("GET /v1/watch", a.watch)
+	a.mux.HandleFunc("GET /v1/backup", a.backup)
+	a.mux.HandleFunc("POST /v1/restore", a.restore)
 	a.mux.HandleFunc("GET /v1/tasks/{id}/log", a.taskLog)
 	a.mux.HandleFunc("GET /v1/events", a.events)
 	a.mux.HandleFunc("GET /v1/sessions/{id}/stream", a.stream)
@@ -117,8 +123,12 @@ func New(stop context.Context, cfg Config) *API {
 	return a
 }
 
-// Wait returns when every stream has ended. The context of New must have ended.
-func (a *API) Wait() { a.streams.Wait() }
+// Wait gives up the changes that are still being made and returns when everything has ended. The context of New must
+// have ended, and the time for what was in flight be over.
+func (a *API) Wait() {
+	a.giveUp()
+	a.serving.Wait()
+}
 
 // ServeHTTP checks the version, keeps panics in, and routes.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -159,9 +169,11 @@ type handler func(ctx context.Context, r *http.Request) (status int, answer any,
 // answer runs a handler under its deadline. A read ends when its client leaves; a change does not.
 func (a *API) answer(timeout time.Duration, h handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		a.serving.Add(1)
+		defer a.serving.Done()
 		parent := r.Context()
 		if r.Method != http.MethodGet {
-			parent = context.WithoutCancel(parent)
+			parent = a.work
 		}
 		ctx, cancel := context.WithTimeout(parent, timeout)
 		defer cancel()

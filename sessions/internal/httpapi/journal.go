@@ -16,18 +16,25 @@ func (a *API) journal(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer context.AfterFunc(a.stop, cancel)()
-	s, err := a.cfg.Service.Get(ctx, id(r))
-	if err != nil {
-		a.fail(w, r, err)
+	// A session that was removed may have left its journal; nothing will come to it.
+	_, gone := a.cfg.Service.Get(ctx, id(r))
+	if gone != nil && (!errors.Is(gone, sessions.ErrNotFound) || r.URL.Query().Get("follow") == "true") {
+		a.fail(w, r, gone)
 		return
 	}
-	body, err := a.cfg.Journal(ctx, string(s.ID), r.URL.RawQuery)
+	body, err := a.cfg.Journal(ctx, string(id(r)), r.URL.RawQuery)
 	if err != nil {
 		var refused *rtapi.Error
-		if errors.As(err, &refused) {
-			err = &sessions.Error{Code: sessions.Code(refused.Code), Message: refused.Message, Hint: refused.Hint}
-		} else {
+		switch {
+		case !errors.As(err, &refused):
 			err = &sessions.Error{Code: sessions.CodeRuntimeUnreachable, Message: "the runtime does not answer", Hint: "try again", Cause: err}
+		case sessions.Code(refused.Code) == sessions.CodeNotFound && gone == nil:
+			w.Header().Set("Content-Type", "application/x-ndjson") // nothing is recorded
+			return
+		case sessions.Code(refused.Code) == sessions.CodeNotFound:
+			err = gone
+		default:
+			err = &sessions.Error{Code: sessions.Code(refused.Code), Message: refused.Message, Hint: refused.Hint}
 		}
 		a.fail(w, r, err)
 		return

@@ -1,13 +1,12 @@
 package httpapi
 
 import (
-	"context"
-	"errors"
-	"io"
 	"sync"
+	"sync/atomic"
 
 	"github.com/coder/websocket"
 
+	"corral/internal/ws"
 	"corral/runtime/rtapi"
 	"corral/sessions"
 )
@@ -21,28 +20,36 @@ type pumps struct {
 
 	live       chan struct{}   // closed when the live frame has gone to the viewer
 	down       chan runtimeEnd // the end of the runtime's stream; one value
+	written    chan struct{}   // closed when the viewer is written to no more
+	telling    atomic.Bool     // the runtime is being told that the viewer reads
 	viewerGone chan struct{}   // closed when the viewer's connection has ended
 }
 
 // runtimeEnd is how the runtime's stream ended.
 type runtimeEnd struct {
-	code          sessions.CloseCode // 0 when it was cut
-	exited        bool               // the program ended
-	viewerStalled bool               // it did not end at all: the viewer does not take what it brings
-	err           error
+	code       sessions.CloseCode // 0 when it was cut
+	exited     bool               // the program ended
+	viewerGone bool               // it did not end at all: the viewer does not take what it brings
+	err        error
 }
 
-func newPumps(s *stream, up upstream) *pumps {
-	p := &pumps{
-		s: s, runtime: up.conn,
-		live: make(chan struct{}), down: make(chan runtimeEnd, 1), viewerGone: make(chan struct{}),
+func newPumps(s *stream, runtime *websocket.Conn) *pumps {
+	return &pumps{
+		s: s, runtime: runtime,
+		live: make(chan struct{}), down: make(chan runtimeEnd, 1), written: make(chan struct{}), viewerGone: make(chan struct{}),
 	}
-	p.wait.Go(func() { p.down <- p.toViewer(up.typ, up.first) })
+}
+
+// start begins to pump; up is what connect has returned.
+func (p *pumps) start(up upstream) {
+	p.wait.Go(func() {
+		defer close(p.written)
+		p.down <- p.toViewer(up.typ, up.first)
+	})
 	p.wait.Go(func() {
 		defer close(p.viewerGone)
 		p.toRuntime()
 	})
-	return p
 }
 
 // close ends the connection to the runtime. The pump that reads from the viewer goes on until the viewer's connection
@@ -61,9 +68,9 @@ func (p *pumps) toViewer(typ websocket.MessageType, message []byte) runtimeEnd {
 			err = p.s.write(typ, message)
 		}
 		if err != nil {
-			return runtimeEnd{viewerStalled: errors.Is(err, context.DeadlineExceeded), err: err}
+			return runtimeEnd{viewerGone: true, err: err}
 		}
-		typ, message, err = readMessage(p.s.io, p.runtime, message)
+		typ, message, err = ws.Read(p.s.io, p.runtime, message)
 		if err != nil {
 			if code := websocket.CloseStatus(err); code != -1 {
 				end.code = sessions.CloseCode(code)
@@ -101,7 +108,7 @@ func (p *pumps) toRuntime() {
 	var buf []byte
 	taken := true
 	for {
-		typ, message, err := readMessage(p.s.io, p.s.viewer, buf)
+		typ, message, err := p.s.viewer.Next(p.s.io, buf, sessions.GivesUp)
 		buf = message
 		if err != nil {
 			return
@@ -112,24 +119,14 @@ func (p *pumps) toRuntime() {
 	}
 }
 
-// readMessage reads one whole message into buf, which grows as needed, and returns it as far as it was read.
-func readMessage(ctx context.Context, c *websocket.Conn, buf []byte) (websocket.MessageType, []byte, error) {
-	buf = buf[:0]
-	typ, r, err := c.Reader(ctx)
-	if err != nil {
-		return 0, buf, err
+// draining tells the runtime that the viewer reads, although nothing can be written to it at the moment. It does not
+// wait: the runtime may take nothing either. It is called while toViewer runs.
+func (p *pumps) draining() {
+	if !p.telling.CompareAndSwap(false, true) {
+		return
 	}
-	for {
-		if len(buf) == cap(buf) {
-			buf = append(buf, make([]byte, max(4<<10, cap(buf)))...)[:len(buf)]
-		}
-		n, err := r.Read(buf[len(buf):cap(buf)])
-		buf = buf[:len(buf)+n]
-		if errors.Is(err, io.EOF) {
-			return typ, buf, nil
-		}
-		if err != nil {
-			return 0, buf, err
-		}
-	}
+	p.wait.Go(func() {
+		defer p.telling.Store(false)
+		_ = p.runtime.Write(p.s.io, websocket.MessageText, []byte(`{"type":"`+rtapi.FrameDraining+`"}`)) // toViewer sees its end
+	})
 }

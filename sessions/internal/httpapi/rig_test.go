@@ -32,6 +32,7 @@ type rig struct {
 	socket string
 	client *sessionclient.Client
 	orders chan sessions.ShutdownRequest
+	stall  time.Duration // when not 0, how long a viewer may read nothing
 
 	stopAPI func()
 }
@@ -67,6 +68,9 @@ func (r *rig) startAPI() {
 		Shutdown: func(o sessions.ShutdownRequest) { r.orders <- o },
 		Log:      slog.New(slog.DiscardHandler),
 	})
+	if r.stall != 0 {
+		api.SetStallTimeout(r.stall)
+	}
 	srv := &http.Server{Handler: api, ReadHeaderTimeout: time.Second}
 	served := make(chan struct{})
 	go func() {

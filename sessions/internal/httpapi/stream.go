@@ -8,10 +8,12 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/coder/websocket"
 
+	"corral/internal/ws"
 	"corral/runtime/rtapi"
 	"corral/sessions"
 	"corral/sessions/internal/service"
@@ -25,9 +27,11 @@ const (
 	endWait = 7 * time.Second
 	// closeWait is how long a viewer has to answer a close before the connection is cut.
 	closeWait = time.Second
-	// stallTimeout is how long one message may wait for a viewer that does not read. The runtime closes with 4429 after
-	// 30 s; this is for when that close cannot come through either.
-	stallTimeout = 35 * time.Second
+	// stallTimeout is how long one message may wait for a viewer that reads nothing.
+	stallTimeout = 30 * time.Second
+	// stalledLinger is how long such a viewer may take to fetch its close code: one that was suspended reads it when it
+	// wakes. All that waits for it is one message.
+	stalledLinger = 5 * time.Minute
 	// maxRestore bounds a frame from the runtime: a whole screen with the colours of every cell.
 	maxRestore = 16 << 20
 )
@@ -51,25 +55,28 @@ var (
 
 // stream is GET /v1/sessions/{id}/stream.
 func (a *API) stream(w http.ResponseWriter, r *http.Request) {
-	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{CompressionMode: websocket.CompressionDisabled})
+	conn, err := ws.Accept(w, r)
 	if err != nil {
 		a.cfg.Log.Debug("stream not opened", "error", err) // the answer has been sent
 		return
 	}
-	a.streams.Add(1)
-	defer a.streams.Done()
+	a.serving.Add(1)
+	defer a.serving.Done()
 	conn.SetReadLimit(sessions.MaxUp)
 	// The connection is hijacked: its context is not the request's, whose cancelling would cut it without a close.
 	io, cut := context.WithCancel(context.WithoutCancel(r.Context()))
 	defer cut()
 	s := &stream{
 		id: id(r), query: a.streamQuery(r.URL.Query()),
-		viewer: conn, io: io, stop: a.stop,
-		board: a.cfg.Board, dial: a.cfg.DialStream,
+		viewer: conn, io: io, stop: a.stop, stallTimeout: a.stallTimeout, stalled: make(chan struct{}),
+		board: a.cfg.Board, dial: a.cfg.DialStream, screen: a.cfg.Service.Screen,
 		log: a.cfg.Log.With("session", id(r)),
 	}
 	e := s.run()
 	s.log.Debug("stream ended", "code", int(e.code), "reason", e.reason)
+	if e == viewerTooSlow {
+		s.linger()
+	}
 	if e == viewerGone {
 		_ = conn.CloseNow()
 	} else {
@@ -95,11 +102,17 @@ func (a *API) streamQuery(q url.Values) string {
 type stream struct {
 	id     sessions.ID
 	query  string
-	viewer *websocket.Conn
+	viewer *ws.Conn
 	io     context.Context //nolint:containedctx // ends the connections' I/O without a close
 	stop   context.Context //nolint:containedctx // the server's life
+
+	stallTimeout time.Duration // stallTimeout, but for tests
+	stalled      chan struct{} // closed when the viewer has read nothing for so long
+	stall        sync.Once
+
 	board  *service.Board
 	dial   func(ctx context.Context, id, rawQuery string) (*websocket.Conn, error)
+	screen func(ctx context.Context, id sessions.ID) (sessions.Screen, error)
 	log    *slog.Logger
 
 	sub   *service.Subscription
@@ -135,7 +148,7 @@ func (s *stream) run() end {
 			return *e
 		}
 		if now.State.Ended() {
-			if err := s.send(s.attached(sessions.Frame{Type: sessions.FrameAttached})); err != nil {
+			if err := s.last(); err != nil {
 				return viewerGone
 			}
 			return s.ended(now)
@@ -160,7 +173,7 @@ func (s *stream) connect() (upstream, error) {
 		return upstream{}, err
 	}
 	conn.SetReadLimit(maxRestore)
-	typ, first, err := readMessage(ctx, conn, nil)
+	typ, first, err := ws.Read(ctx, conn, nil)
 	if err != nil {
 		_ = conn.CloseNow()
 		return upstream{}, err
@@ -178,9 +191,10 @@ func isNoTerminal(err error) bool {
 
 // relay runs the two pumps and puts the session's state between what they carry.
 func (s *stream) relay(up upstream) end {
-	p := newPumps(s, up)
+	p := newPumps(s, up.conn)
 	s.pumps = p
 	defer p.close()
+	p.start(up)
 	live := p.live
 	for {
 		select {
@@ -188,6 +202,8 @@ func (s *stream) relay(up upstream) end {
 			return serverStops
 		case <-p.viewerGone:
 			return viewerGone
+		case <-s.stalled:
+			return viewerTooSlow
 		case <-live:
 			live = nil // from here on the viewer is told of changes
 			if s.tell() != nil {
@@ -211,8 +227,8 @@ func (s *stream) relay(up upstream) end {
 // runtimeEnded turns the end of the runtime's stream into the end of the viewer's.
 func (s *stream) runtimeEnded(p *pumps, down runtimeEnd) end {
 	switch {
-	case down.viewerStalled:
-		return viewerTooSlow
+	case down.viewerGone:
+		return viewerGone
 	case down.exited, down.code == sessions.CloseEnded, down.code == sessions.CloseNotFound:
 		now, e := s.await(p.viewerGone, func(now sessions.Session) bool { return now.State.Ended() })
 		if e != nil {
@@ -285,7 +301,7 @@ func (s *stream) tell() error {
 
 func (s *stream) ended(now sessions.Session) end {
 	err := s.send(sessions.Frame{
-		Type: sessions.FrameEnded, State: now.State, Reason: now.StateReason, ExitCode: now.ExitCode,
+		Type: sessions.FrameEnded, State: now.State, Reason: now.StateReason, ExitCode: now.ExitCode, At: &now.UpdatedAt,
 	})
 	if err != nil {
 		return viewerGone
@@ -301,9 +317,35 @@ func (s *stream) send(f sessions.Frame) error {
 	return s.write(websocket.MessageText, b)
 }
 
-// write sends one message to the viewer; it may be called from several goroutines.
+// write sends one message to the viewer, however long that takes; it may be called from several goroutines. While it
+// waits for a viewer that reads, the runtime is told so; one that does not read is given up, but the message stays where
+// it is, since the close code can only follow it.
 func (s *stream) write(typ websocket.MessageType, b []byte) error {
-	ctx, cancel := context.WithTimeout(s.io, stallTimeout)
-	defer cancel()
-	return s.viewer.Write(ctx, typ, b)
+	defer ws.Watch(s.stallTimeout, s.unread, s.draining, func() {
+		s.stall.Do(func() { close(s.stalled) })
+	})()
+	return s.viewer.Write(s.io, typ, b)
+}
+
+func (s *stream) unread() int64 {
+	n, _ := s.viewer.Unread()
+	return int64(n)
+}
+
+func (s *stream) draining() {
+	if s.pumps != nil {
+		s.pumps.draining()
+	}
+}
+
+// linger waits until a viewer that was given up has taken the message that it is being sent.
+func (s *stream) linger() {
+	bound := time.NewTimer(stalledLinger)
+	defer bound.Stop()
+	select {
+	case <-s.pumps.written:
+	case <-s.pumps.viewerGone:
+	case <-s.stop.Done():
+	case <-bound.C:
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"corral/e2e/rounds"
+	"corral/runtime/rtapi"
 	"corral/sessions"
 	"corral/sessions/internal/servicetest"
 )
@@ -168,6 +169,21 @@ func TestStreamOfALostSession(t *testing.T) {
 	if d := cmp.Diff([]string{"link connecting", "attached", "ended", "link ended"}, order); d != "" {
 		t.Errorf("order (-want +got):\n%s", d)
 	}
+
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	r.Runtime.SetRecorded(string(made.ID), rtapi.Screen{Cols: 30, Rows: 5, ANSI: "one\n\x1b[1mtwo\x1b[m", Text: "one\ntwo", CursorRow: 1, At: at})
+	last := r.attach(made.ID, pane)
+	last.waitEnded()
+	last.waitFrame(func(f sessions.Frame) bool {
+		return f.Type == sessions.FrameRestore && f.ScreenText == "one\r\n\x1b[1mtwo\x1b[m" && f.At != nil && f.At.Equal(at) && *f.CursorRow == 1
+	})
+	raw := r.attach(made.ID, sessions.StreamOptions{Mode: sessions.ModeRaw})
+	raw.waitEnded()
+	raw.mu.Lock()
+	defer raw.mu.Unlock()
+	if slices.Contains(raw.order, "restore") {
+		t.Errorf("a raw viewer got a picture: %v", raw.order)
+	}
 }
 
 func TestUnknownAndDeletedSessions(t *testing.T) {
@@ -206,11 +222,12 @@ func TestRuntimeAwayAndBack(t *testing.T) {
 	if v.stream.Send([]byte("touch X\r")) || v.stream.Paste([]byte("p")) {
 		t.Error("input was taken while the stream was down")
 	}
-	v.wait("a count of what was dropped", func() bool { return v.links[len(v.links)-1].Dropped == 2 })
+	const keys = len("touch X\r") + 1 // a paste is one
+	v.wait("a count of what was dropped", func() bool { return v.links[len(v.links)-1].Dropped == keys })
 	r.Runtime.SetAway(false)
 	v.stream.Wake()
 	v.waitLive(2)
-	v.wait("the count with the live link", func() bool { return v.links[len(v.links)-1].Dropped == 2 })
+	v.wait("the count with the live link", func() bool { return v.links[len(v.links)-1].Dropped == keys })
 	v.waitFrame(func(f sessions.Frame) bool { return strings.Contains(f.ScreenText, "cols=70") })
 	v.wait("own again", func() bool {
 		owned := 0

@@ -29,6 +29,8 @@ type Observation struct {
 	Now       time.Time
 	Node      string // rows of other nodes are left alone
 	Owner     string // this server's incarnation
+	// Starting holds the incarnations of other servers that are there: their starts are not abandoned.
+	Starting map[string]bool
 	// ViewersSince says when a terminal's viewers last went from none attached to some or back.
 	ViewersSince map[sessions.ID]time.Time
 	// Stable is how long attached or not must have lasted to be written.
@@ -41,6 +43,8 @@ type Action struct {
 	Move  *store.Move
 	Adopt *Adoption
 	Kill  *Kill
+	// Learned is a conversation to note.
+	Learned *Learned
 }
 
 // Adoption makes a row for a live terminal that has none.
@@ -128,6 +132,9 @@ func (p *planner) row(row store.Record, t rtapi.Terminal, known bool) {
 	switch {
 	case !known && row.State.Ended(), known && t.Dead && row.State.Ended():
 		p.correct(row)
+		if known && t.Run == row.Run && t.Agent != nil {
+			p.conversation(row, t) // what was told last may arrive late
+		}
 	case !known:
 		p.unknown(row)
 	case t.Dead:
@@ -147,7 +154,7 @@ func (p *planner) unknown(row store.Record) {
 	switch row.State {
 	case sessions.Starting:
 		switch {
-		case row.Owner != p.o.Owner:
+		case row.Owner != p.o.Owner && !p.o.Starting[row.Owner]:
 			p.move("start abandoned", row, store.Move{
 				To: sessions.Failed, Reason: "never started: the server that was starting it has gone", Evidence: evidence, EndedAt: &now,
 			})
@@ -198,7 +205,7 @@ func (p *planner) dead(row store.Record, t rtapi.Terminal) {
 		p.move("stopped", row, m)
 		return
 	}
-	if byHostSignal(t.ExitCode, t.Signal) && !p.due(at.Add(lateDeath)) {
+	if byHostSignal(t.ExitCode, t.Signal) && !agentKilled(t) && !p.due(at.Add(lateDeath)) {
 		return
 	}
 	p.move("ended", row, m)
@@ -233,6 +240,9 @@ func (p *planner) alive(row store.Record, t rtapi.Terminal) {
 	}
 	switch row.State {
 	case sessions.Starting:
+		if p.agent(row, t) {
+			return
+		}
 		m.To, m.Reason = sessions.Detached, "started"
 		p.move("start confirmed", row, m)
 	case sessions.Stopping:
@@ -243,16 +253,17 @@ func (p *planner) alive(row store.Record, t rtapi.Terminal) {
 		m.To, m.Reason, m.EndedAt = sessions.Detached, "adopted: its program is alive", new(time.Time)
 		p.move("adopted", row, m)
 	case sessions.Running:
-		if t.Attached == 0 && p.stable(row.ID) {
+		if !p.agent(row, t) && t.Attached == 0 && p.stable(row.ID) {
 			m.To, m.Reason, m.Evidence = sessions.Detached, "nobody is attached", "no viewer holds the keyboard"
 			p.move("detached", row, m)
 		}
 	case sessions.Detached:
-		if t.Attached > 0 && p.stable(row.ID) {
+		if !p.agent(row, t) && t.Attached > 0 && p.stable(row.ID) {
 			m.To, m.Reason, m.Evidence = sessions.Running, "attached", fmt.Sprintf("viewers attached: %d", t.Attached)
 			p.move("attached", row, m)
 		}
 	case sessions.WaitingForInput:
+		p.agent(row, t)
 	}
 }
 

@@ -107,6 +107,12 @@ func TestPlan(t *testing.T) {
 			row:  ptr(row(sessions.Detached, func(r *store.Record) { r.Tmux = before })),
 			want: want{to: sessions.Recoverable, reason: "tmux server went down"},
 		},
+		{
+			name: "starting by another server that is there",
+			row:  ptr(row(sessions.Starting, func(r *store.Record) { r.Owner = "another" })),
+			edit: func(o *Observation) { o.Starting = map[string]bool{"another": true} },
+			want: want{wake: time.Minute},
+		},
 		{name: "stopping, unknown", row: ptr(row(sessions.Stopping)), want: want{to: sessions.Stopped, reason: "as it was"}},
 		{name: "starting, unknown, in time", row: ptr(row(sessions.Starting)), want: want{wake: time.Minute}},
 		{

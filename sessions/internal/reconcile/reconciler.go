@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -20,6 +21,8 @@ const (
 	roundTimeout = 30 * time.Second
 	// again is when to look again after losing a compare-and-set: somebody else is in the middle of something.
 	again = 50 * time.Millisecond
+	// busy is when to look again while another server makes a round of the same node.
+	busy = 250 * time.Millisecond
 )
 
 // Store is what a round needs from the metadata; store.Store has it.
@@ -27,12 +30,16 @@ type Store interface {
 	List(ctx context.Context) ([]store.Record, error)
 	Move(ctx context.Context, m store.Move) (store.Record, error)
 	Adopt(ctx context.Context, r store.Record, evidence string) (store.Record, error)
+	Exclusive(ctx context.Context, node string, do func(context.Context) error) (bool, error)
+	Owners(ctx context.Context) ([]string, error)
+	SetConversation(ctx context.Context, c store.Conversation) (store.Record, error)
 }
 
 // Runtime is what a round needs from the node.
 type Runtime interface {
 	Inventory(ctx context.Context) (rtapi.Inventory, error)
 	Signal(ctx context.Context, id string, r rtapi.SignalRequest) error
+	SetMeta(ctx context.Context, id string, m rtapi.Meta) error
 }
 
 // Board is told what the rounds read and write.
@@ -137,7 +144,7 @@ func (r *Reconciler) Run(ctx context.Context) {
 }
 
 // Round observes, plans and applies once, and returns when the next round is due at the latest, zero if nothing is
-// waited for.
+// waited for. Of several servers of one node only one makes a round at a time; another one only reads the rows.
 func (r *Reconciler) Round(ctx context.Context) (wake time.Time, err error) {
 	ctx, cancel := context.WithTimeout(ctx, roundTimeout)
 	defer cancel()
@@ -145,6 +152,20 @@ func (r *Reconciler) Round(ctx context.Context) (wake time.Time, err error) {
 	if err != nil {
 		return time.Time{}, err
 	}
+	done, err := st.Exclusive(ctx, r.cfg.Node, func(ctx context.Context) (err error) {
+		wake, err = r.round(ctx, st)
+		return err
+	})
+	if done || err != nil {
+		return wake, err
+	}
+	if _, err := r.rows(ctx, st); err != nil {
+		return time.Time{}, err
+	}
+	return r.now().Add(busy), nil
+}
+
+func (r *Reconciler) round(ctx context.Context, st Store) (wake time.Time, err error) {
 	o, err := r.observe(ctx, st)
 	if err != nil {
 		return time.Time{}, err
@@ -164,24 +185,55 @@ func (r *Reconciler) Round(ctx context.Context) (wake time.Time, err error) {
 	return plan.Wake, nil
 }
 
-// observe reads the rows first and the inventory after them: a row that the inventory does not know then had its
-// terminal before.
-func (r *Reconciler) observe(ctx context.Context, st Store) (Observation, error) {
+// rows reads all rows and shows them.
+func (r *Reconciler) rows(ctx context.Context, st Store) ([]store.Record, error) {
 	mark := r.cfg.Board.Mark()
 	rows, err := st.List(ctx)
 	if err != nil {
-		return Observation{}, fmt.Errorf("read the rows: %w", err)
+		return nil, fmt.Errorf("read the rows: %w", err)
 	}
 	r.cfg.Board.Sync(mark, rows)
+	return rows, nil
+}
+
+// observe reads the rows first and the inventory after them: a row that the inventory does not know then had its
+// terminal before.
+func (r *Reconciler) observe(ctx context.Context, st Store) (Observation, error) {
+	rows, err := r.rows(ctx, st)
+	if err != nil {
+		return Observation{}, err
+	}
+	starting, err := r.starting(ctx, st, rows)
+	if err != nil {
+		return Observation{}, err
+	}
 	inv, err := r.cfg.Runtime.Inventory(ctx)
 	if err != nil {
 		return Observation{}, fmt.Errorf("read the inventory: %w", err)
 	}
 	return Observation{
 		Rows: rows, Inventory: inv, Now: r.now(),
-		Node: r.cfg.Node, Owner: r.cfg.Owner,
+		Node: r.cfg.Node, Owner: r.cfg.Owner, Starting: starting,
 		ViewersSince: r.viewersSince(inv), Stable: r.cfg.Stable,
 	}, nil
+}
+
+// starting returns the other servers that are there, if any of them has a start in these rows.
+func (r *Reconciler) starting(ctx context.Context, st Store, rows []store.Record) (map[string]bool, error) {
+	if !slices.ContainsFunc(rows, func(rec store.Record) bool {
+		return rec.State == sessions.Starting && rec.Node == r.cfg.Node && rec.Owner != r.cfg.Owner
+	}) {
+		return nil, nil
+	}
+	owners, err := st.Owners(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("ask for the other servers: %w", err)
+	}
+	there := make(map[string]bool, len(owners))
+	for _, owner := range owners {
+		there[owner] = true
+	}
+	return there, nil
 }
 
 // viewersSince brings what is known of viewers up to the inventory and returns it.
@@ -220,6 +272,8 @@ func (r *Reconciler) apply(ctx context.Context, st Store, a Action) error {
 		}
 		r.cfg.Board.Put(rec)
 		r.cfg.Log.Info("session adopted", "session", rec.ID, "evidence", a.Adopt.Evidence)
+	case a.Learned != nil:
+		return r.learn(ctx, st, *a.Learned)
 	case a.Kill != nil:
 		err := r.cfg.Runtime.Signal(ctx, string(a.Kill.ID), rtapi.SignalRequest{Signal: "KILL", Run: a.Kill.Run})
 		var refused *rtapi.Error
@@ -227,6 +281,22 @@ func (r *Reconciler) apply(ctx context.Context, st Store, a Action) error {
 			return err
 		}
 		r.cfg.Log.Info("session killed", "session", a.Kill.ID, "action", a.Name)
+	}
+	return nil
+}
+
+// learn notes a conversation in the row, and in what the terminal carries.
+func (r *Reconciler) learn(ctx context.Context, st Store, l Learned) error {
+	c := l.Conversation
+	rec, err := st.SetConversation(ctx, c)
+	if err != nil {
+		return err
+	}
+	r.cfg.Board.Put(rec)
+	r.cfg.Log.Info("conversation noted", "session", c.ID, "evidence", c.Evidence)
+	var refused *rtapi.Error
+	if err := r.cfg.Runtime.SetMeta(ctx, string(c.ID), l.Meta); err != nil && !errors.As(err, &refused) {
+		return fmt.Errorf("tell the terminal its conversation: %w", err)
 	}
 	return nil
 }

@@ -25,6 +25,7 @@ type Runtime struct {
 	at       time.Time
 	ended    []rtapi.ServerEnd
 	terms    map[string]*terminal
+	recorded map[string]rtapi.Screen
 	subs     map[chan rtapi.Event]struct{}
 	launches []rtapi.LaunchRequest
 	signals  []Signal
@@ -49,6 +50,7 @@ func New() *Runtime {
 	return &Runtime{
 		server: rtapi.Incarnation{PID: 4711, Start: 1, BootID: "boot"}, at: time.Now(),
 		terms: map[string]*terminal{}, subs: map[chan rtapi.Event]struct{}{}, streams: map[*stream]struct{}{},
+		recorded: map[string]rtapi.Screen{},
 	}
 }
 
@@ -101,6 +103,18 @@ func (r *Runtime) Attach(id string, attached, watching int) {
 	r.publishLocked(rtapi.Event{Type: rtapi.EventViewers, ID: id, Attached: attached, Watching: watching})
 }
 
+// Agent sets what is known of a terminal's agent.
+func (r *Runtime) Agent(id string, a rtapi.Agent) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t, ok := r.terms[id]
+	if !ok {
+		return
+	}
+	t.Agent = &a
+	r.publishLocked(rtapi.Event{Type: rtapi.EventAgent, ID: id, Run: t.Run, Agent: &a})
+}
+
 // KillSession makes a terminal vanish, as tmux kill-session does.
 func (r *Runtime) KillSession(id string) {
 	r.mu.Lock()
@@ -126,6 +140,13 @@ func (r *Runtime) KillServer() {
 		s.cut()
 	}
 	r.changedLocked()
+}
+
+// SetRecorded gives the last screen of a terminal that is gone.
+func (r *Runtime) SetRecorded(id string, last rtapi.Screen) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.recorded[id] = last
 }
 
 // Terminal returns a terminal as it is now.
@@ -375,6 +396,9 @@ func (r *Runtime) Screen(_ context.Context, id string) (rtapi.Screen, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	t, err := r.findLocked(id)
+	if last, ok := r.recorded[id]; ok && err != nil && !r.away {
+		return last, nil
+	}
 	if err != nil {
 		return rtapi.Screen{}, err
 	}

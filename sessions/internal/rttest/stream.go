@@ -22,6 +22,8 @@ type stream struct {
 	conn *websocket.Conn
 	once sync.Once
 	dead chan rtapi.Terminal
+
+	draining chan struct{} // a token for every draining frame
 }
 
 func (s *stream) exit(t rtapi.Terminal) { s.once.Do(func() { s.dead <- t }) }
@@ -35,6 +37,38 @@ func (r *Runtime) Print(id string, output []byte) {
 			_ = s.conn.Write(s.ctx, websocket.MessageBinary, output)
 		}
 	}
+}
+
+// PrintTo sends output to every viewer of a terminal as the viewer takes it, and meanwhile holds nobody else up.
+func (r *Runtime) PrintTo(id string, output []byte) {
+	for _, s := range r.of(id) {
+		_ = s.conn.Write(s.ctx, websocket.MessageBinary, output)
+	}
+}
+
+// AwaitDraining waits until the server has said so often that the terminal's viewer reads.
+func (r *Runtime) AwaitDraining(ctx context.Context, id string, times int) {
+	for _, s := range r.of(id) {
+		for range times {
+			select {
+			case <-s.draining:
+			case <-s.ctx.Done():
+			case <-ctx.Done():
+			}
+		}
+	}
+}
+
+func (r *Runtime) of(id string) []*stream {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var list []*stream
+	for s := range r.streams {
+		if s.id == id {
+			list = append(list, s)
+		}
+	}
+	return list
 }
 
 // CloseStreams closes every viewer stream with a code.
@@ -82,7 +116,7 @@ func (r *Runtime) serveStream(w http.ResponseWriter, req *http.Request, id strin
 	}
 	conn.SetReadLimit(sessions.MaxUp)
 	ctx, cut := context.WithCancel(context.Background())
-	s := &stream{id: id, ctx: ctx, cut: cut, conn: conn, dead: make(chan rtapi.Terminal, 1)}
+	s := &stream{id: id, ctx: ctx, cut: cut, conn: conn, dead: make(chan rtapi.Terminal, 1), draining: make(chan struct{}, 1000)}
 	defer cut()
 	defer conn.CloseNow() //nolint:errcheck // the end of it
 	r.mu.Lock()
@@ -140,6 +174,10 @@ func (s *stream) read() {
 		}
 		f, err := sessions.ParseFrame(b)
 		if err != nil {
+			continue
+		}
+		if f.Type == rtapi.FrameDraining {
+			s.draining <- struct{}{}
 			continue
 		}
 		if f.Type == sessions.FramePing {

@@ -153,6 +153,19 @@ func (b *Board) Inventory(inv rtapi.Inventory) {
 	b.showAllLocked()
 }
 
+// liveMeta returns what the live terminals of the last inventory carry of their sessions.
+func (b *Board) liveMeta() []rtapi.Meta {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var all []rtapi.Meta
+	for _, t := range b.term {
+		if !t.Dead {
+			all = append(all, t.Meta)
+		}
+	}
+	return all
+}
+
 // Viewers notes a terminal's viewer counts.
 func (b *Board) Viewers(id sessions.ID, attached, watching int) {
 	b.mu.Lock()
@@ -174,6 +187,11 @@ func (b *Board) SetNode(state sessions.RoleState) {
 // SetNodeMessage notes why the runtime, which does not answer, cannot be started.
 func (b *Board) SetNodeMessage(message string) {
 	b.setNode(func(n *sessions.NodeStatus) { n.State, n.Message = sessions.Offline, message })
+}
+
+// SetNodeWarning notes what is wrong on a node whose runtime answers, "" for nothing.
+func (b *Board) SetNodeWarning(warning string) {
+	b.setNode(func(n *sessions.NodeStatus) { n.Warning = warning })
 }
 
 func (b *Board) setNode(change func(*sessions.NodeStatus)) {
@@ -285,6 +303,9 @@ func (b *Board) viewLocked(id sessions.ID) (sessions.Session, bool) {
 	s := r.Session
 	if hasRow && hasTerm {
 		s.Attached, s.Watching = t.attached, t.watching
+		if t.Run == r.Run {
+			withAgent(&s, t.Terminal)
+		}
 	}
 	if b.listed && b.database.State == sessions.Up {
 		return s, hasRow
@@ -298,6 +319,7 @@ func (b *Board) viewLocked(id sessions.ID) (sessions.Session, bool) {
 	}
 	if t.Run >= r.Run {
 		withoutDatabase(&s, t.Terminal)
+		withAgent(&s, t.Terminal)
 	}
 	return s, true
 }
@@ -313,6 +335,7 @@ func fromMeta(t rtapi.Terminal, node string) sessions.Session {
 		Args:           t.Args,
 		ConversationID: t.Conversation,
 		Node:           node,
+		StateSince:     t.CreatedAt,
 		CreatedAt:      t.CreatedAt,
 		UpdatedAt:      t.CreatedAt,
 		LastActivityAt: t.CreatedAt,
@@ -326,11 +349,15 @@ func withoutDatabase(s *sessions.Session, t rtapi.Terminal) {
 		end := reconcile.EndOf(t)
 		s.State, s.ExitCode, s.Signal = end.State, end.ExitCode, end.Signal
 		s.StateReason = end.Reason + "; not written yet, the database is away"
+		s.StateEvidence = "the runtime saw it end"
+		if !t.DeadAt.IsZero() {
+			s.StateSince = t.DeadAt
+		}
 	case !t.Dead && !s.State.Live():
 		s.State, s.ExitCode, s.Signal = sessions.Detached, nil, nil
 		if s.Attached > 0 {
 			s.State = sessions.Running
 		}
-		s.StateReason = "alive; the database is away"
+		s.StateReason, s.StateEvidence = "alive; the database is away", "the runtime has it alive"
 	}
 }

@@ -155,12 +155,14 @@ func TestTerminalsStandInForRows(t *testing.T) {
 	want := []sessions.Session{
 		{
 			ID: "alive", Title: "t", CWD: "/", Kind: "shell", State: sessions.Running, StateReason: "alive; the database is away",
+			StateSince: created, StateEvidence: "the runtime has it alive",
 			Attached: 1, Node: "here", CreatedAt: created, UpdatedAt: created, LastActivityAt: created,
 		},
 		{
 			ID: "dead", CWD: "/", Kind: "shell", State: sessions.Failed, ExitCode: &seven,
 			StateReason: "exited 7; not written yet, the database is away",
-			Node:        "here", CreatedAt: created.Add(1), UpdatedAt: created.Add(1), LastActivityAt: created.Add(1),
+			StateSince:  created.Add(1), StateEvidence: "the runtime saw it end",
+			Node: "here", CreatedAt: created.Add(1), UpdatedAt: created.Add(1), LastActivityAt: created.Add(1),
 		},
 	}
 	if d := cmp.Diff(want, list); d != "" {

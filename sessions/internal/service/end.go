@@ -42,6 +42,9 @@ func (s *Service) stopping(ctx context.Context, id sessions.ID, reason string) (
 		if !rec.State.Live() {
 			return rec, stateConflict(rec, "only a live session can be stopped", "it has ended already")
 		}
+		if err := s.here(rec.Session); err != nil {
+			return rec, err
+		}
 		if rec.State == sessions.Stopping {
 			return rec, nil
 		}
@@ -126,6 +129,9 @@ func (s *Service) Update(ctx context.Context, id sessions.ID, r sessions.UpdateR
 		return sessions.Session{}, fmt.Errorf("update session %s: %w", id, err)
 	}
 	s.Board.Put(rec)
+	if s.here(rec.Session) != nil {
+		return s.shown(rec), nil
+	}
 	// The terminal's copy serves adoption after the loss of the database. Without a terminal there is none to update.
 	if err := s.Runtime.SetMeta(ctx, string(id), meta(rec)); err != nil {
 		if _, refused := refusal(err); !refused {
@@ -148,12 +154,17 @@ func (s *Service) Remove(ctx context.Context, id sessions.ID, force bool) error 
 		if !force {
 			return stateConflict(rec, "only an ended session can be removed", "stop it first, or remove it with force")
 		}
+		if err := s.here(rec.Session); err != nil {
+			return err
+		}
 		if rec, err = s.killing(ctx, rec); err != nil {
 			return err
 		}
 	}
-	if err := s.Runtime.Remove(ctx, string(id)); err != nil && !isNotFound(err) {
-		return runtimeError(err)
+	if s.here(rec.Session) == nil { // what is left of a terminal elsewhere is nothing that would be adopted
+		if err := s.Runtime.Remove(ctx, string(id)); err != nil && !isNotFound(err) {
+			return runtimeError(err)
+		}
 	}
 	return s.delete(ctx, id, rec.Run)
 }

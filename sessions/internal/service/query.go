@@ -43,7 +43,7 @@ func (s *Service) Events(ctx context.Context, q store.EventQuery) ([]sessions.Ev
 	return events, nil
 }
 
-// Screen returns what a session shows now, or showed last if the runtime still has it.
+// Screen returns what a session shows now, or showed last if the runtime still has it, or its journal.
 func (s *Service) Screen(ctx context.Context, id sessions.ID) (sessions.Screen, error) {
 	if err := s.known(id); err != nil {
 		return sessions.Screen{}, err
@@ -55,7 +55,7 @@ func (s *Service) Screen(ctx context.Context, id sessions.ID) (sessions.Screen, 
 	return sessions.Screen{
 		SessionID: id, Cols: sc.Cols, Rows: sc.Rows, Text: sc.Text, ANSI: sc.ANSI,
 		CursorRow: &sc.CursorRow, CursorColumn: &sc.CursorColumn,
-		Alternate: sc.Alternate, Title: sessions.CleanTitle(sc.Title),
+		Alternate: sc.Alternate, Title: sessions.CleanTitle(sc.Title), At: sc.At,
 	}, nil
 }
 
@@ -79,6 +79,9 @@ func (s *Service) Input(ctx context.Context, id sessions.ID, r sessions.InputReq
 	seen, ok := s.Board.Get(id)
 	if !ok {
 		return notFound(id)
+	}
+	if err := s.here(seen); err != nil {
+		return err
 	}
 	if !seen.State.Live() {
 		return stateConflict(store.Record{Session: seen}, "nothing runs that could read input", "restart it first")
@@ -134,11 +137,13 @@ func (s *Service) Status(ctx context.Context) sessions.Status {
 	return status
 }
 
+// known refuses a session whose terminal there is no use in asking for.
 func (s *Service) known(id sessions.ID) error {
-	if _, ok := s.Board.Get(id); !ok && s.Board.Complete() {
+	seen, ok := s.Board.Get(id)
+	if !ok && s.Board.Complete() {
 		return notFound(id)
 	}
-	return nil
+	return s.here(seen)
 }
 
 // terminalError is runtimeError for a session that is known: then the runtime's "not found" is about its terminal.

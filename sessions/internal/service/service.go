@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"time"
 
@@ -32,6 +33,8 @@ type Store interface {
 	Get(ctx context.Context, id sessions.ID) (store.Record, error)
 	Delete(ctx context.Context, id sessions.ID, version int64) error
 	Events(ctx context.Context, q store.EventQuery) ([]sessions.Event, error)
+	Backup(ctx context.Context, w io.Writer, node string, at time.Time) error
+	Restore(ctx context.Context, r io.Reader, node string) (sessions.Restored, error)
 }
 
 // Runtime is what the use cases need from the node. An error that carries an *rtapi.Error is the
@@ -157,7 +160,7 @@ func (s *Service) read(ctx context.Context, id sessions.ID) (store.Record, error
 // shown returns a record's session as people see it, viewer counts included.
 func (s *Service) shown(rec store.Record) sessions.Session {
 	if seen, ok := s.Board.Get(rec.ID); ok {
-		rec.Attached, rec.Watching = seen.Attached, seen.Watching
+		rec.Attached, rec.Watching, rec.Agent = seen.Attached, seen.Watching, seen.Agent
 	}
 	return rec.Session
 }
@@ -191,6 +194,20 @@ func (s *Service) canStart() error {
 		return nil
 	}
 	return &sessions.Error{Code: sessions.CodeRuntimeUnreachable, Message: node.Message}
+}
+
+// here refuses what only the node that a session lives on can do: servers of several nodes may share the database, and
+// each reaches its own runtime alone.
+func (s *Service) here(seen sessions.Session) error {
+	if seen.Node == s.Node || seen.Node == "" {
+		return nil
+	}
+	return &sessions.Error{
+		Code:    sessions.CodeConflict,
+		Message: fmt.Sprintf("%s lives on the node %s, and this is %s", seen.ID.Short(), sessions.CleanLine(seen.Node, 100), s.Node),
+		Hint:    "use corral there",
+		Details: map[string]any{"node": seen.Node},
+	}
 }
 
 // refusal returns the runtime's own answer in err. Without one nobody knows whether the request took effect: the

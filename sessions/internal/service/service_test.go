@@ -37,7 +37,8 @@ func TestCreateStopRestartRemove(t *testing.T) {
 	}
 	want := sessions.Session{
 		ID: made.ID, Title: "my [31m shell", Project: "p", CWD: "/tmp", Kind: sessions.KindShell, Args: made.Args,
-		State: sessions.Detached, StateReason: "started", Node: servicetest.Node,
+		State: sessions.Detached, StateReason: "started", StateSince: made.StateSince, StateEvidence: "the runtime started it",
+		Node:      servicetest.Node,
 		CreatedAt: made.CreatedAt, UpdatedAt: made.UpdatedAt, LastActivityAt: made.LastActivityAt,
 	}
 	if d := cmp.Diff(want, made); d != "" {

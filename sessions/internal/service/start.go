@@ -87,6 +87,9 @@ func (s *Service) Restart(ctx context.Context, id sessions.ID) (sessions.Session
 	if !rec.State.Ended() {
 		return sessions.Session{}, stateConflict(rec, "only an ended session can be restarted", "stop it first")
 	}
+	if err := s.here(rec.Session); err != nil {
+		return sessions.Session{}, err
+	}
 	if err := s.canStart(); err != nil {
 		return sessions.Session{}, err
 	}
@@ -124,12 +127,15 @@ func (s *Service) Reconnect(ctx context.Context, id sessions.ID) (sessions.Sessi
 	if !rec.State.Live() {
 		return sessions.Session{}, stateConflict(rec, "there is nothing alive to reconnect to", "restart it")
 	}
+	if err := s.here(rec.Session); err != nil {
+		return sessions.Session{}, err
+	}
 	return s.shown(rec), nil
 }
 
 func launchRequest(rec store.Record, how agent.Launch, env []string) rtapi.LaunchRequest {
 	return rtapi.LaunchRequest{
-		Meta: meta(rec), Argv: how.Argv, Env: env, KeepTmuxEnv: how.KeepTmuxEnv, Cols: rec.Cols, Rows: rec.Rows,
+		Meta: meta(rec), Argv: how.Argv, Env: env, KeepTmuxEnv: how.KeepTmuxEnv, Hooks: how.Hooks, Cols: rec.Cols, Rows: rec.Rows,
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"corral/runtime/rtapi"
 	"corral/sessions"
 	"corral/sessions/internal/service"
 	"corral/sessions/internal/servicetest"
@@ -112,12 +113,12 @@ func TestClaudeGetsAConversation(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := [][]string{
-		{"claude", "--session-id", made.ConversationID, "--model", "opus"},
-		{"claude", "--resume", made.ConversationID, "--model", "opus"},
-		{"claude", "--resume", given},
+		{"claude", "--session-id", made.ConversationID, "--settings", rtapi.SettingsFile, "--model", "opus"},
+		{"claude", "--resume", made.ConversationID, "--settings", rtapi.SettingsFile, "--model", "opus"},
+		{"claude", "--resume", given, "--settings", rtapi.SettingsFile},
 	}
 	for i, l := range s.Runtime.Launches() {
-		if !slices.Equal(l.Argv, want[i]) || !l.KeepTmuxEnv {
+		if !slices.Equal(l.Argv, want[i]) || !l.KeepTmuxEnv || !l.Hooks {
 			t.Errorf("launch %d: %q", i, l.Argv)
 		}
 	}

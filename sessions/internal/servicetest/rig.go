@@ -58,6 +58,7 @@ type Server struct {
 	Board      *service.Board
 	Reconciler *reconcile.Reconciler
 
+	owner string
 	stop  context.CancelFunc
 	parts sync.WaitGroup
 }
@@ -74,7 +75,7 @@ func (w *World) Start(t *testing.T, o Options) *Server {
 	ready := make(chan struct{})
 	var once sync.Once
 	s.parts.Go(func() {
-		_ = w.Store.Listen(ctx, func(id sessions.ID) {
+		_ = w.Store.Listen(ctx, s.owner, func(id sessions.ID) {
 			if id == "" {
 				once.Do(func() { close(ready) })
 				return
@@ -88,6 +89,13 @@ func (w *World) Start(t *testing.T, o Options) *Server {
 	case <-ready:
 	case <-time.After(Patience):
 		t.Fatal("the store does not listen")
+	}
+	for deadline := time.After(Patience); !s.Board.Complete(); { // nothing tells of an empty first listing
+		select {
+		case <-time.After(time.Millisecond):
+		case <-deadline:
+			t.Fatal("the reconciler makes no round")
+		}
 	}
 	return s
 }
@@ -103,7 +111,7 @@ func (w *World) Prepare(t *testing.T, o Options) *Server {
 	}
 	log := slog.New(slog.DiscardHandler)
 	owner := uuid.NewString()
-	s := &Server{World: w, Board: service.NewBoard(Node, "external"), stop: func() {}}
+	s := &Server{World: w, owner: owner, Board: service.NewBoard(Node, "external"), stop: func() {}}
 	s.Board.SetDatabase(sessions.DatabaseStatus{State: sessions.Up, Kind: "external"})
 	s.Reconciler = reconcile.New(reconcile.Config{
 		Store:   func() (reconcile.Store, error) { return w.Store, nil },
@@ -136,7 +144,10 @@ func (s *Server) followRuntime(ctx context.Context) {
 			case rtapi.EventViewers:
 				s.Board.Viewers(sessions.ID(e.ID), e.Attached, e.Watching)
 				s.Reconciler.Viewers(sessions.ID(e.ID), e.Attached)
-			case rtapi.EventAlive:
+			case rtapi.EventAgent:
+				s.Board.Agent(sessions.ID(e.ID), e.Run, *e.Agent)
+				s.Reconciler.Kick()
+			case rtapi.EventRecording, rtapi.EventAlive:
 			}
 		})
 		s.Board.SetNode(sessions.Offline)

@@ -76,7 +76,7 @@ func TestDatabaseAway(t *testing.T) {
 	checkUnavailable(t, err, "does not answer")
 	_, err = s.Get(t.Context(), newRecord().ID)
 	checkUnavailable(t, err, "does not answer")
-	checkUnavailable(t, s.Listen(t.Context(), nil), "does not answer")
+	checkUnavailable(t, s.Listen(t.Context(), "", nil), "does not answer")
 }
 
 func TestDatabaseMissing(t *testing.T) {

@@ -68,25 +68,6 @@ func (s *Store) Events(ctx context.Context, q EventQuery) ([]sessions.Event, err
 	return events, Explain(ctx, doing, err)
 }
 
-// sqlLastEvents asks the index once per session, which stays cheap however long the history is.
-const sqlLastEvents = `
-SELECT ` + sqlEventColumns + ` FROM sessions s CROSS JOIN LATERAL (
-	SELECT ` + sqlEventColumns + ` FROM terminal_events e WHERE e.session_id = s.id ORDER BY e.id DESC LIMIT 1
-) e`
-
-// LastEvents returns the newest event of each session that is in the list.
-func (s *Store) LastEvents(ctx context.Context) (map[sessions.ID]sessions.Event, error) {
-	events, err := s.events(ctx, sqlLastEvents, pgx.StrictNamedArgs{})
-	if err != nil {
-		return nil, Explain(ctx, "read the last events", err)
-	}
-	last := make(map[sessions.ID]sessions.Event, len(events))
-	for _, e := range events {
-		last[e.SessionID] = e
-	}
-	return last, nil
-}
-
 // events returns the driver's error.
 func (s *Store) events(ctx context.Context, sql string, args pgx.StrictNamedArgs) ([]sessions.Event, error) {
 	rows, err := s.pool.Query(ctx, sql, args)
@@ -99,17 +80,32 @@ func (s *Store) events(ctx context.Context, sql string, args pgx.StrictNamedArgs
 	})
 }
 
+// pruneBatch is how many events one statement removes at most, so that none takes long.
+const pruneBatch = 5000
+
 const sqlPruneEvents = `
-DELETE FROM terminal_events e
-WHERE e.at < @before AND NOT EXISTS (
-	SELECT 1 FROM sessions s WHERE s.id = e.session_id AND e.id = (
-		SELECT max(newest.id) FROM terminal_events newest WHERE newest.session_id = s.id
+DELETE FROM terminal_events WHERE id IN (
+	SELECT e.id FROM terminal_events e
+	WHERE e.at < @before AND NOT EXISTS (
+		SELECT 1 FROM sessions s WHERE s.id = e.session_id AND e.id = (
+			SELECT max(newest.id) FROM terminal_events newest WHERE newest.session_id = s.id
+		)
 	)
+	LIMIT @batch
 )`
 
 // PruneEvents removes events older than before and returns how many went. The newest event of each session that is in
 // the list stays: it says why the session is as it is.
 func (s *Store) PruneEvents(ctx context.Context, before time.Time) (int64, error) {
-	tag, err := s.pool.Exec(ctx, sqlPruneEvents, pgx.StrictNamedArgs{"before": before.UTC()})
-	return tag.RowsAffected(), Explain(ctx, "prune events", err)
+	var pruned int64
+	for {
+		tag, err := s.pool.Exec(ctx, sqlPruneEvents, pgx.StrictNamedArgs{"before": before.UTC(), "batch": pruneBatch})
+		if err != nil {
+			return pruned, Explain(ctx, "prune events", err)
+		}
+		pruned += tag.RowsAffected()
+		if tag.RowsAffected() < pruneBatch {
+			return pruned, nil
+		}
+	}
 }

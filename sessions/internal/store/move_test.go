@@ -61,18 +61,17 @@ func TestMoveWritesRowAndEvent(t *testing.T) {
 	want.Run, want.Tmux, want.EndedAt, want.Cols, want.Rows = 2, tmux, *m.EndedAt, 120, 40
 	want.Owner, want.Deadline = "", time.Time{} // ended with STARTING
 	want.UpdatedAt, want.Version = m.At, r.Version+1
+	want.StateSince, want.StateEvidence = m.At, "it was seen"
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("row (-want +got):\n%s", diff)
 	}
-	last, err := s.LastEvents(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := events(t, s)
+	last := all[len(all)-1]
 	wantEvent := sessions.Event{
-		ID: last[r.ID].ID, SessionID: r.ID, At: m.At, Actor: m.Actor, From: sessions.Starting, To: sessions.Failed,
+		ID: last.ID, SessionID: r.ID, At: m.At, Actor: m.Actor, From: sessions.Starting, To: sessions.Failed,
 		Reason: "because", Evidence: "it was seen", ExitCode: ptr(137), Signal: ptr(9),
 	}
-	if diff := cmp.Diff(wantEvent, last[r.ID]); diff != "" {
+	if diff := cmp.Diff(wantEvent, last); diff != "" {
 		t.Errorf("event (-want +got):\n%s", diff)
 	}
 
@@ -262,7 +261,7 @@ func TestListen(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	heard := make(chan sessions.ID, 16)
 	ended := make(chan error, 1)
-	go func() { ended <- s.Listen(ctx, func(id sessions.ID) { heard <- id }) }()
+	go func() { ended <- s.Listen(ctx, "", func(id sessions.ID) { heard <- id }) }()
 	next := func() sessions.ID {
 		t.Helper()
 		select {
@@ -312,7 +311,7 @@ func TestListenEndsWithItsConnection(t *testing.T) {
 	}
 	defer pool.Close()
 	s := store.New(pool)
-	err = s.Listen(t.Context(), func(sessions.ID) {
+	err = s.Listen(t.Context(), "", func(sessions.ID) {
 		if _, err := pool.Exec(t.Context(), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 			WHERE application_name = 'listener' AND query LIKE 'LISTEN%'`); err != nil {
 			t.Error(err)

@@ -12,9 +12,9 @@ import (
 )
 
 // sqlColumns are the columns of sessionRow, in every statement that reads sessions.
-const sqlColumns = `id, title, project, cwd, kind, args, conversation_id, state, state_reason, exit_code,
-	signal, node, run, owner, deadline, tmux_pid, tmux_start, tmux_boot_id, ended_at, cols, rows, created_at, updated_at,
-	last_activity_at, version`
+const sqlColumns = `id, title, project, cwd, kind, args, conversation_id, state, state_reason,
+	state_since, state_evidence, exit_code, signal, node, run, owner, deadline, tmux_pid, tmux_start, tmux_boot_id,
+	ended_at, cols, rows, created_at, updated_at, last_activity_at, version`
 
 // sessionRow is a row of sessions as the driver reads it, by name.
 type sessionRow struct {
@@ -27,6 +27,8 @@ type sessionRow struct {
 	ConversationID string
 	State          sessions.State
 	StateReason    string
+	StateSince     time.Time
+	StateEvidence  string
 	ExitCode       *int
 	Signal         *int
 	Node           string
@@ -57,6 +59,8 @@ func (r sessionRow) record() Record {
 			ConversationID: r.ConversationID,
 			State:          r.State,
 			StateReason:    r.StateReason,
+			StateSince:     r.StateSince.UTC(),
+			StateEvidence:  r.StateEvidence,
 			ExitCode:       r.ExitCode,
 			Signal:         r.Signal,
 			Node:           r.Node,

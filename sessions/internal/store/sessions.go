@@ -22,12 +22,12 @@ const sqlInsert = `
 WITH node AS (
 	INSERT INTO nodes (name, created_at) VALUES (@node, @at) ON CONFLICT (name) DO NOTHING
 ), created AS (
-	INSERT INTO sessions (id, title, project, cwd, kind, args, conversation_id, state, state_reason, exit_code, signal,
-		node, run, owner, deadline, tmux_pid, tmux_start, tmux_boot_id, ended_at, cols, rows, created_at, updated_at,
-		last_activity_at, version)
-	VALUES (@id, @title, @project, @cwd, @kind, @args, @conversation, @state, @reason, NULL, NULL,
-		@node, @run, @owner, @deadline, @tmux_pid, @tmux_start, @tmux_boot_id, NULL, @cols, @rows, @created_at, @at,
-		@activity, 1)
+	INSERT INTO sessions (id, title, project, cwd, kind, args, conversation_id, state, state_reason,
+		state_since, state_evidence, exit_code, signal, node, run, owner, deadline, tmux_pid, tmux_start, tmux_boot_id,
+		ended_at, cols, rows, created_at, updated_at, last_activity_at, version)
+	VALUES (@id, @title, @project, @cwd, @kind, @args, @conversation, @state, @reason,
+		@at, @evidence, NULL, NULL, @node, @run, @owner, @deadline, @tmux_pid, @tmux_start, @tmux_boot_id,
+		NULL, @cols, @rows, @created_at, @at, @activity, 1)
 	RETURNING ` + sqlColumns + `
 ), event AS (
 	INSERT INTO terminal_events (session_id, at, actor, from_state, to_state, reason, evidence)
@@ -90,21 +90,23 @@ func notNull(args []string) []string {
 const sqlMove = `
 WITH moved AS (
 	UPDATE sessions SET
-		state        = @to,
-		state_reason = @reason,
-		exit_code    = @exit_code,
-		signal       = @signal,
-		run          = COALESCE(@run, run),
-		owner        = CASE WHEN @to = 'STARTING' THEN COALESCE(@owner, owner) ELSE '' END,
-		deadline     = CASE WHEN @to IN ('STARTING', 'STOPPING') THEN @deadline::timestamptz END,
-		tmux_pid     = COALESCE(@tmux_pid, tmux_pid),
-		tmux_start   = COALESCE(@tmux_start, tmux_start),
-		tmux_boot_id = COALESCE(@tmux_boot_id, tmux_boot_id),
-		ended_at     = CASE WHEN @to IN ('STOPPED', 'FAILED', 'RECOVERABLE') THEN COALESCE(@ended_at, ended_at, @at) END,
-		cols         = COALESCE(@cols, cols),
-		rows         = COALESCE(@rows, rows),
-		updated_at   = @at,
-		version      = version + 1
+		state          = @to,
+		state_reason   = @reason,
+		state_since    = @at,
+		state_evidence = @evidence,
+		exit_code      = @exit_code,
+		signal         = @signal,
+		run            = COALESCE(@run, run),
+		owner          = CASE WHEN @to = 'STARTING' THEN COALESCE(@owner, owner) ELSE '' END,
+		deadline       = CASE WHEN @to IN ('STARTING', 'STOPPING') THEN @deadline::timestamptz END,
+		tmux_pid       = COALESCE(@tmux_pid, tmux_pid),
+		tmux_start     = COALESCE(@tmux_start, tmux_start),
+		tmux_boot_id   = COALESCE(@tmux_boot_id, tmux_boot_id),
+		ended_at       = CASE WHEN @to IN ('STOPPED', 'FAILED', 'RECOVERABLE') THEN COALESCE(@ended_at, ended_at, @at) END,
+		cols           = COALESCE(@cols, cols),
+		rows           = COALESCE(@rows, rows),
+		updated_at     = @at,
+		version        = version + 1
 	WHERE id = @id AND state = @from AND version = @version
 	RETURNING ` + sqlColumns + `
 ), event AS (
@@ -182,22 +184,6 @@ func (s *Store) Update(ctx context.Context, id sessions.ID, title, project *stri
 		"id": string(id), "title": title, "project": project, "at": at.UTC(),
 	})
 	return r, s.explainOne(ctx, "change session", id, err)
-}
-
-const sqlSetConversation = `
-UPDATE sessions SET
-	conversation_id = @conversation,
-	updated_at      = CASE WHEN conversation_id = @conversation THEN updated_at ELSE @at END,
-	version         = CASE WHEN conversation_id = @conversation THEN version ELSE version + 1 END
-WHERE id = @id
-RETURNING ` + sqlColumns
-
-// SetConversation notes the conversation that the session's agent is in. To note the same again changes nothing.
-func (s *Store) SetConversation(ctx context.Context, id sessions.ID, conversation string, at time.Time) (Record, error) {
-	r, err := s.one(ctx, sqlSetConversation, pgx.StrictNamedArgs{
-		"id": string(id), "conversation": conversation, "at": at.UTC(),
-	})
-	return r, s.explainOne(ctx, "note the conversation of session", id, err)
 }
 
 const sqlTouch = `UPDATE sessions SET last_activity_at = GREATEST(last_activity_at, @activity) WHERE id = @id`

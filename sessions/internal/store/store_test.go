@@ -102,7 +102,8 @@ func TestCreateAndRead(t *testing.T) {
 	}
 	want := given
 	want.StateReason, want.Version = "asked for", 1
-	for _, at := range []*time.Time{&want.CreatedAt, &want.UpdatedAt, &want.LastActivityAt, &want.Deadline} {
+	want.StateSince = want.UpdatedAt
+	for _, at := range []*time.Time{&want.StateSince, &want.CreatedAt, &want.UpdatedAt, &want.LastActivityAt, &want.Deadline} {
 		*at = at.UTC().Truncate(time.Microsecond)
 	}
 	if diff := cmp.Diff(want, created); diff != "" {
@@ -165,11 +166,7 @@ func TestAdopt(t *testing.T) {
 	if adopted.State != sessions.Detached || adopted.Run != 3 || adopted.Tmux != r.Tmux {
 		t.Errorf("adopted %+v", adopted)
 	}
-	last, err := s.LastEvents(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if e := last[r.ID]; e.Actor != sessions.ActorReconciler || e.From != "" || e.Evidence != "tmux server 4711 has it" {
+	if e := events(t, s)[0]; e.Actor != sessions.ActorReconciler || e.From != "" || e.Evidence != "tmux server 4711 has it" {
 		t.Errorf("event %+v", e)
 	}
 }
@@ -230,14 +227,34 @@ func TestSetConversation(t *testing.T) {
 	t.Parallel()
 	s, _ := setup(t)
 	r := create(t, s)
-	for range 2 { // the second time is no change
-		got, err := s.SetConversation(t.Context(), r.ID, "conv", r.UpdatedAt.Add(time.Second))
+	set := func(to string) store.Record {
+		t.Helper()
+		got, err := s.SetConversation(t.Context(), store.Conversation{
+			ID: r.ID, To: to, At: r.UpdatedAt.Add(time.Second), Actor: sessions.ActorReconciler, Evidence: "its agent said so",
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
+		return got
+	}
+	for range 2 { // the second time is no change
+		got := set("conv")
 		if got.ConversationID != "conv" || got.Version != r.Version+1 || !got.UpdatedAt.Equal(r.UpdatedAt.Add(time.Second)) {
 			t.Errorf("got %+v", got)
 		}
+	}
+	set("next")
+	events, err := s.Events(t.Context(), store.EventQuery{Session: r.ID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(events) != 3 { // the first is the creation's
+		t.Fatalf("%d events: %+v", len(events), events)
+	}
+	last := events[2]
+	if last.From != r.State || last.To != r.State || last.Reason != sessions.ReasonConversation ||
+		!strings.HasSuffix(last.Evidence, "conv -> next; its agent said so") {
+		t.Errorf("the event of the change: %+v", last)
 	}
 }
 
@@ -283,7 +300,7 @@ func TestUnknownSession(t *testing.T) {
 	for _, id := range []sessions.ID{sessions.ID(uuid.NewString()), "no-uuid", ""} {
 		_, get := s.Get(ctx, id)
 		_, update := s.Update(ctx, id, ptr("x"), nil, t0)
-		_, conversation := s.SetConversation(ctx, id, "c", t0)
+		_, conversation := s.SetConversation(ctx, store.Conversation{ID: id, To: "c", At: t0})
 		_, moved := s.Move(ctx, store.Move{ID: id, From: sessions.Starting, Version: 1, To: sessions.Failed, At: t0})
 		for name, err := range map[string]error{
 			"get": get, "update": update, "conversation": conversation, "move": moved, "delete": s.Delete(ctx, id, 1),
@@ -317,7 +334,8 @@ func TestCountsAndVersion(t *testing.T) {
 func TestEventQueries(t *testing.T) {
 	t.Parallel()
 	s, _ := setup(t)
-	a, b := createIn(t, s, sessions.Detached), createIn(t, s, sessions.Stopped)
+	createIn(t, s, sessions.Detached)
+	b := createIn(t, s, sessions.Stopped)
 	all, err := s.Events(t.Context(), store.EventQuery{})
 	if err != nil || len(all) != 4 {
 		t.Fatalf("%d events, %v", len(all), err)
@@ -334,10 +352,6 @@ func TestEventQueries(t *testing.T) {
 	}
 	if got, err = s.Events(t.Context(), store.EventQuery{Session: b.ID}); err != nil || len(got) != 2 {
 		t.Errorf("events of one: %v, %v", got, err)
-	}
-	last, err := s.LastEvents(t.Context())
-	if err != nil || len(last) != 2 || last[a.ID].To != sessions.Detached || last[b.ID].To != sessions.Stopped {
-		t.Errorf("last events: %v, %v", last, err)
 	}
 }
 

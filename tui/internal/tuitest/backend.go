@@ -5,7 +5,9 @@ package tuitest
 
 import (
 	"context"
+	"fmt"
 	"sync"
+	"time"
 
 	"corral/sessions"
 	"corral/tui"
@@ -21,6 +23,7 @@ type Backend struct {
 	OnRemove      func(sessions.ID) error
 	OnEvents      func(sessions.ID) ([]sessions.Event, error)
 	OnDirectories func(string) ([]string, error)
+	OnHistory     func(lines, before int) (sessions.History, error)
 	OnAttach      func(sessions.ID)
 	Tasks         Tasks
 
@@ -101,6 +104,15 @@ func (b *Backend) Remove(_ context.Context, id sessions.ID, _ bool) error {
 		return nil
 	}
 	return b.OnRemove(id)
+}
+
+// History implements tui.SessionService.
+func (b *Backend) History(_ context.Context, id sessions.ID, lines, before int) (sessions.History, error) {
+	b.count("history")
+	if b.OnHistory == nil {
+		return sessions.History{SessionID: id}, nil
+	}
+	return b.OnHistory(lines, before)
 }
 
 // Events implements tui.SessionService.
@@ -208,6 +220,15 @@ func (s *Stream) End(state sessions.State, code int) {
 	s.Handler.StreamLink(sessions.Link{State: sessions.LinkEnded, Code: sessions.CloseEnded})
 }
 
+// Past feeds what the stream of an ended session brings of which only the record is left.
+func (s *Stream) Past(cols, rows int, text string, at time.Time, state sessions.State) {
+	s.Handler.StreamLink(sessions.Link{State: sessions.LinkLive})
+	s.Handler.StreamFrame(sessions.Frame{Type: sessions.FrameAttached, SessionID: s.ID, Cols: cols, Rows: rows, State: state})
+	s.Handler.StreamFrame(sessions.Frame{Type: sessions.FrameRestore, SessionID: s.ID, ScreenText: text, At: &at})
+	s.Handler.StreamFrame(sessions.Frame{Type: sessions.FrameEnded, State: state})
+	s.Handler.StreamLink(sessions.Link{State: sessions.LinkEnded, Code: sessions.CloseEnded})
+}
+
 // SetDeaf makes the stream refuse input, as one that is cut does.
 func (s *Stream) SetDeaf(deaf bool) {
 	s.mu.Lock()
@@ -270,6 +291,9 @@ func (s *Stream) Release() { s.call("release") }
 
 // Resync implements tui.Stream.
 func (s *Stream) Resync() { s.call("resync") }
+
+// Replay implements tui.Stream.
+func (s *Stream) Replay(lines int) { s.call(fmt.Sprintf("replay %d", lines)) }
 
 // Wake implements tui.Stream.
 func (s *Stream) Wake() { s.call("wake") }

@@ -17,6 +17,7 @@ type Display struct {
 	presents    int            // guarded by mu
 	invalidated int            // guarded by mu
 	stops       int            // guarded by mu
+	lent        int            // guarded by mu
 	copied      string         // guarded by mu
 	sink        terminal.Sink  // guarded by mu; nil while the dashboard has the keyboard
 	area        canvas.Rect    // guarded by mu
@@ -28,6 +29,15 @@ func (d *Display) Divert(s terminal.Sink, area canvas.Rect) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.sink, d.area = s, area
+}
+
+// Move takes note of another area.
+func (d *Display) Move(area canvas.Rect) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.sink != nil {
+		d.area = area
+	}
 }
 
 // Undivert gives the keyboard back.
@@ -75,6 +85,21 @@ func (d *Display) Copied() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.copied
+}
+
+// Lend counts, and calls f.
+func (d *Display) Lend(f func() error) error {
+	d.mu.Lock()
+	d.lent++
+	d.mu.Unlock()
+	return f()
+}
+
+// Lent returns how often the terminal was lent.
+func (d *Display) Lent() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.lent
 }
 
 // StopProcess counts.
