@@ -182,7 +182,9 @@ func (c Context) Title() string {
 	return string(c)
 }
 
-func table(prefix string) []Binding {
+func table(prefix string) []Binding { return append(dashboardTable(), restTable(prefix)...) }
+
+func dashboardTable() []Binding {
 	return []Binding{
 		{Dashboard, Enter, []string{"enter"}, "type into it", "give the keyboard to the selected session, or to the log of the selected task"},
 		{Dashboard, Create, []string{"n"}, "new", "make a new session"},
@@ -214,7 +216,11 @@ func table(prefix string) []Binding {
 		{Dashboard, StartUp, []string{"u"}, "start", "start the server again after `corral down`"},
 		{Dashboard, Suspend, []string{"ctrl+z"}, "suspend", "suspend the dashboard; `fg` brings it back"},
 		{Dashboard, Quit, []string{"q", "ctrl+c"}, "quit", "close the dashboard; the sessions keep running"},
+	}
+}
 
+func restTable(prefix string) []Binding {
+	return []Binding{
 		{Pane, Leave, []string{prefix}, "back", "give the keyboard back to the dashboard; press it twice to send it to the program"},
 
 		{History, Leave, []string{"q", "esc", "ctrl+c", prefix}, "back", "give up the selection; without one, go back to the live screen"},
