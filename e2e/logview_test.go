@@ -98,10 +98,16 @@ func TestLogView(t *testing.T) {
 		touch(t, gate+".end")
 		d.WaitFor("FAILED 7")
 		d.Type("X")
-		d.WaitFor("Remove")
-		d.Type("y")
-		d.WaitGone(name)
-		quit(c, d, "")
+		d.WaitFor("removed " + name + "; U brings it back")
+		d.Type("U")
+		d.WaitFor(name + " is back")
+		d.Type("X")
+		d.WaitGone("FAILED 7")
+		quit(c, d, "1 removed")
+		var left []sessions.Task
+		if c.JSON(&left, "task", "ls"); len(left) != 0 {
+			t.Errorf("what was removed is still there: %v", left)
+		}
 	}
 }
 

@@ -66,6 +66,7 @@ type Task struct {
 	Usage       *Usage `json:"usage"`                 // of an ended task; TaskUsage has that of running ones
 	CancelledBy string `json:"cancelledBy,omitempty"` // who asked for its end
 	Strays      int    `json:"strays,omitempty"`      // processes it left behind, which were ended with it
+	Seen        bool   `json:"seen,omitempty"`        // somebody has looked at it since it ended
 	Node        string `json:"node"`
 }
 
@@ -144,3 +145,14 @@ const (
 
 // MaxLogRead is the most bytes of a log that one request may ask for.
 const MaxLogRead = 8 << 20
+
+// LogPlace is the answer of GET /v1/tasks/{id}/log/find?text=T&from=N&to=N: where the text begins first among these bytes.
+type LogPlace struct {
+	At int64 `json:"at"` // negative: nowhere
+}
+
+// The most that one such request may look through, and look for, in bytes.
+const (
+	MaxLogFind     = 64 << 20
+	MaxLogFindText = 4 << 10
+)

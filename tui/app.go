@@ -63,6 +63,10 @@ type App struct {
 	nodes    []sessions.NodeStatus
 	database *sessions.DatabaseStatus
 
+	daemonLogs []DaemonLog
+	removals   []removal // oldest first
+	leaving    bool      // the user asked to leave
+
 	list    *sessionlist.Pane
 	tasks   tasks
 	history history
@@ -130,6 +134,7 @@ func newApp(cfg Config, d display, w *work, p *pump, colors style.Colors, cols, 
 		tasks:      newTasks(),
 		agents:     cfg.Agents,
 		attention:  attention{unseen: make(map[sessions.ID]bool), notify: cfg.Notify},
+		daemonLogs: cfg.DaemonLogs,
 		replay:     cmp.Or(cfg.Replay, defaultReplay),
 		clip:       cfg.Clip,
 		raw:        cfg.Raw,
@@ -198,6 +203,8 @@ func (a *App) handle(msg tea.Msg) tea.Cmd {
 	case eventsMsg:
 		m.page.SetEvents(m.events, m.err)
 		a.dirty = true
+	case removalDueMsg:
+		return a.removalDue(m.id)
 	case taskRunMsg:
 		return a.taskRun(m)
 	case taskDoneMsg:

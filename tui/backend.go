@@ -44,6 +44,8 @@ type TaskService interface {
 	CancelTask(ctx context.Context, id sessions.ID) (sessions.Task, error)
 	// RemoveTask deletes an ended task with its log.
 	RemoveTask(ctx context.Context, id sessions.ID) error
+	// SeeTask notes that somebody has looked at an ended task.
+	SeeTask(ctx context.Context, id sessions.ID) error
 	// TaskUsage looks what the running tasks use now. It is to be asked only while somebody looks at the answer.
 	TaskUsage(ctx context.Context) (map[sessions.ID]sessions.Usage, error)
 	// OpenLog returns the log of a task. It asks nobody yet and needs no closing.

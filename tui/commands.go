@@ -33,8 +33,6 @@ func (o operation) done(title string) string {
 		return "stopping " + title
 	case opClose:
 		return "closed " + title
-	case opRemove, opRemoveTask:
-		return "removed " + title
 	case opCancelTask:
 		return "cancelling " + title
 	case opRestart:
@@ -61,9 +59,9 @@ func (a *App) create(form *dialog.NewSession, r sessions.CreateRequest) tea.Cmd 
 	})
 }
 
-func (a *App) rename(form *dialog.Rename, id sessions.ID, title string) tea.Cmd {
+func (a *App) rename(form *dialog.Rename, m dialog.RenameWanted) tea.Cmd {
 	return a.work.do(requestDeadline, func(ctx context.Context) tea.Msg {
-		s, err := a.backend.Update(ctx, id, sessions.UpdateRequest{Title: &title})
+		s, err := a.backend.Update(ctx, m.ID, sessions.UpdateRequest{Title: m.Title, Project: m.Project})
 		return renamedMsg{form: form, session: s, err: err}
 	})
 }

@@ -18,8 +18,8 @@
 // Update and View do no I/O and never wait: requests are commands that return one message; streams, the terminal's painter
 // and the pump queue. Program.Send blocks, so it is only called from the pump and from the terminal's reader. A canvas is
 // composed when something visible changed, and never otherwise: an idle dashboard has no ticks. The only clocks are a
-// toast's end, the countdown of a link that reconnects while it is shown, the run times of running tasks (once a minute
-// after their first), and a look at what they use while one of them is selected.
+// toast's end, the countdown of a link that reconnects while it is shown, that of a removal that can be taken back, the run
+// times of running tasks (once a minute after their first), and a look at what they use while that is shown.
 //
 // # Goroutines
 //

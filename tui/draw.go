@@ -3,6 +3,7 @@ package tui
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/charmbracelet/lipgloss"
 	"github.com/charmbracelet/x/ansi"
@@ -27,6 +28,9 @@ func (a *App) compose() {
 		return
 	}
 	a.drawPane(c)
+	if x, y, ok := a.list.Cursor(); ok && !a.layout.zoomed {
+		c.SetCursor(a.layout.list.X+x, a.layout.list.Y+y, 0)
+	}
 	if a.layout.zoomed {
 		if bar := a.bar(); !bar.Quiet() {
 			a.drawBar(c, bar)
@@ -135,6 +139,12 @@ func (a *App) drawEmpty(c *canvas.Canvas) {
 		"Press " + a.theme.Tone(style.Accent).Render("n") + " for a shell that outlives your connection,",
 		"or " + a.theme.Tone(style.Accent).Render("?") + " for every key.",
 	}
+	if a.list.Narrowed() && len(a.sessions)+len(a.tasks.all) > 0 {
+		lines = []string{
+			a.theme.Tone(style.Strong).Render("Nothing matches."),
+			a.theme.Tone(style.Accent).Render("esc") + " shows everything again.",
+		}
+	}
 	if !a.listed {
 		lines = []string{a.theme.Tone(style.Muted).Render("Looking for sessions...")}
 	}
@@ -161,7 +171,7 @@ func (a *App) drawDialog(c *canvas.Canvas) {
 
 // bar is the status line as it is now.
 func (a *App) bar() status.Bar {
-	return status.Bar{Banner: a.banner(), Toast: a.toast, Hints: a.hints()}
+	return status.Bar{Banner: a.banner(), Toast: a.toast, Note: a.removalNote(), Hints: a.hints()}
 }
 
 // banner says what is wrong with the way to the sessions, the worst first.
@@ -205,22 +215,24 @@ func (a *App) hints() []status.Hint {
 		return nil
 	case a.focused:
 		return []status.Hint{{Key: a.prefix.String(), Does: "gives the keyboard back"}}
+	case a.list.Editing():
+		return hintsOf(a.keys, keys.Prompt, keys.Accept, keys.Cancel, keys.Down, keys.Up, keys.EraseAll)
 	}
 	situation := a.situation()
 	if a.tasks.reading {
-		return a.hintsOf(keys.Log, keys.Leave, keys.Search, keys.Next, keys.Filter, keys.Wrap, keys.Goto, keys.Bottom, keys.Zoom, keys.Help)
+		return hintsOf(a.keys, keys.Log, append(slices.Clone(logHints), keys.Zoom)...)
 	}
 	if v := a.view(); a.history.reading && v.Selecting() {
-		return a.hintsOf(keys.History, keys.Copy, keys.Select, keys.SelectLines, keys.OtherEnd, keys.Leave, keys.Help)
+		return hintsOf(a.keys, keys.History, keys.Copy, keys.Select, keys.SelectLines, keys.OtherEnd, keys.Leave, keys.Help)
 	} else if a.history.reading {
-		return a.hintsOf(keys.History, keys.Leave, keys.Search, keys.Next, keys.Select, keys.Copy, keys.Bottom, keys.Zoom, keys.Help)
+		return hintsOf(a.keys, keys.History, keys.Leave, keys.Search, keys.Next, keys.Select, keys.Copy, keys.Bottom, keys.Zoom, keys.Help)
 	}
 	var hints, last []status.Hint
 	for _, action := range []keys.Action{
 		keys.StartUp, keys.Attend, keys.Enter, keys.ShowLog, keys.Create, keys.Run, keys.Restart, keys.Recover, keys.Stop, keys.Remove,
-		keys.Details, keys.Zoom, keys.Help, keys.Quit,
+		keys.ShowAll, keys.Details, keys.Zoom, keys.Help, keys.Quit, keys.Narrow, keys.Which, keys.Sort, keys.Rename, keys.Daemons,
 	} {
-		if keys.Reason(action, situation) != "" {
+		if keys.Reason(action, situation) != "" || action == keys.ShowAll && !a.list.Narrowed() {
 			continue
 		}
 		if b, ok := a.keys.Binding(keys.Dashboard, action); ok {

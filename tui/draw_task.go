@@ -54,11 +54,16 @@ func (a *App) drawLog(c *canvas.Canvas) {
 	})
 }
 
+// logHints are the keys that are told while a log has the keyboard.
+var logHints = []keys.Action{ //nolint:gochecknoglobals // a table
+	keys.Leave, keys.Help, keys.Search, keys.Next, keys.Filter, keys.Wrap, keys.Goto, keys.Bottom,
+}
+
 // hintsOf are the keys of some actions.
-func (a *App) hintsOf(c keys.Context, actions ...keys.Action) []status.Hint {
+func hintsOf(m *keys.Map, c keys.Context, actions ...keys.Action) []status.Hint {
 	var hints []status.Hint
 	for _, action := range actions {
-		if b, ok := a.keys.Binding(c, action); ok {
+		if b, ok := m.Binding(c, action); ok {
 			hints = append(hints, status.Hint{Key: keys.Name(b.Keys[0]), Does: b.Short})
 		}
 	}

@@ -56,3 +56,9 @@ func WatchedMsg(c ...sessions.Change) tea.Msg { return watchedMsg{changes: c} }
 
 // PaneChangedMsg returns the message that a pane looks different.
 func PaneChangedMsg(id sessions.ID) tea.Msg { return paneChangedMsg{id: id} }
+
+// RemovalDueMsg returns the message that the time to take a removal back may be over.
+func RemovalDueMsg(id sessions.ID) tea.Msg { return removalDueMsg{id: id} }
+
+// FinishRemovals does what Run does at its end.
+func (a *App) FinishRemovals(ctx context.Context) (done, failed int) { return a.finishRemovals(ctx) }

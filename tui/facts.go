@@ -55,6 +55,7 @@ func (a *App) watched(m watchedMsg) tea.Cmd {
 			a.sessions[c.Session.ID] = *c.Session
 		case sessions.ChangeRemoved:
 			delete(a.sessions, c.ID)
+			a.forget(c.ID)
 		case sessions.ChangeNode:
 			a.nodes = c.Nodes
 		case sessions.ChangeDatabase:
@@ -73,7 +74,9 @@ func (a *App) watched(m watchedMsg) tea.Cmd {
 
 // relist brings the list up to date with the sessions.
 func (a *App) relist() tea.Cmd {
-	a.list.Set(slices.Collect(maps.Values(a.sessions)))
+	revived := a.settleRemovals()
+	a.list.SetNow(a.now())
+	a.list.Set(slices.DeleteFunc(slices.Collect(maps.Values(a.sessions)), func(s sessions.Session) bool { return a.removed(s.ID) >= 0 }))
 	a.forgetUnseen()
 	a.list.SetUnseen(a.attention.unseen)
 	a.relistTasks()
@@ -81,13 +84,7 @@ func (a *App) relist() tea.Cmd {
 		a.list.Select(a.wanted)
 		a.wanted = ""
 	}
-	a.overlay.Each(func(d dialog.Dialog) {
-		if page, ok := d.(*dialog.Details); ok {
-			if s, there := a.sessions[page.About()]; there {
-				page.SetSession(s)
-			}
-		}
-	})
+	details := a.refreshDetails()
 	gone := a.panes.drop(func(id sessions.ID) bool { _, there := a.sessions[id]; return there })
 	if a.shown != nil && slices.Contains(gone, a.shown) {
 		a.leave()
@@ -95,7 +92,30 @@ func (a *App) relist() tea.Cmd {
 		a.shown = nil
 	}
 	a.dirty = true
-	return tea.Batch(a.closePanes(gone), a.show(), a.tick())
+	return tea.Batch(revived, details, a.closePanes(gone), a.show(), a.tick())
+}
+
+// refreshDetails brings open pages up to date; what led to a new state is asked for.
+func (a *App) refreshDetails() tea.Cmd {
+	var cmds []tea.Cmd
+	a.overlay.Each(func(d dialog.Dialog) {
+		page, ok := d.(*dialog.Details)
+		if !ok {
+			return
+		}
+		if s, there := a.sessions[page.About()]; there && page.SetSession(s) {
+			cmds = append(cmds, a.events(page))
+		}
+	})
+	return tea.Batch(cmds...)
+}
+
+// reveal selects a session or task, and shows everything when it is hidden.
+func (a *App) reveal(id sessions.ID) {
+	if !a.list.Select(id) {
+		a.list.ShowAll()
+		a.list.Select(id)
+	}
 }
 
 // revives reports whether s, as just told, lives again after the end that its pane has seen. The pane's stream may have
@@ -135,7 +155,7 @@ func (a *App) created(m createdMsg) tea.Cmd {
 	if !open { // the user has turned to something else meanwhile
 		return cmd
 	}
-	a.list.Select(m.session.ID)
+	a.reveal(m.session.ID)
 	return tea.Batch(cmd, a.show())
 }
 
@@ -155,11 +175,14 @@ func (a *App) renamed(m renamedMsg) tea.Cmd {
 
 // finished takes the end of an operation.
 func (a *App) finished(m doneMsg) tea.Cmd {
+	if m.op == opRemove && sessions.CodeOf(m.err) == sessions.CodeNotFound {
+		m.err = nil // somebody else was faster
+	}
 	if m.err != nil && a.chooseConversation(m) {
 		return nil
 	}
 	if m.err != nil {
-		return a.complain(m.op, m.err)
+		return tea.Batch(a.bringBack(m.id), a.complain(m.op, m.err))
 	}
 	title := sessions.CleanTitle(a.sessions[m.id].Title)
 	var cmd tea.Cmd
@@ -167,7 +190,7 @@ func (a *App) finished(m doneMsg) tea.Cmd {
 	case opStop, opClose, opRestart:
 		cmd = a.learn(m.session)
 	case opRemove:
-		cmd = a.watched(watchedMsg{changes: []sessions.Change{{Type: sessions.ChangeRemoved, ID: m.id}}})
+		return a.watched(watchedMsg{changes: []sessions.Change{{Type: sessions.ChangeRemoved, ID: m.id}}})
 	case opStart:
 		a.wake()
 	}

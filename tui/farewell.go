@@ -9,9 +9,9 @@ import (
 
 // Farewell is the one line that the command prints when the dashboard has closed: what keeps running, and how to come
 // back to it.
-func Farewell(all []sessions.Session) string {
+func Farewell(out Outcome) string {
 	running, waiting, lost := 0, 0, 0
-	for _, s := range all {
+	for _, s := range out.Sessions {
 		switch {
 		case s.State.Live():
 			running++
@@ -37,6 +37,12 @@ func Farewell(all []sessions.Session) string {
 	}
 	if lost > 0 {
 		asides = append(asides, fmt.Sprintf("%d recoverable", lost))
+	}
+	if out.Removed > 0 {
+		asides = append(asides, fmt.Sprintf("%d removed", out.Removed))
+	}
+	if out.NotRemoved > 0 {
+		asides = append(asides, fmt.Sprintf("%d could not be removed", out.NotRemoved))
 	}
 	if len(asides) > 0 {
 		fmt.Fprintf(&b, " (%s)", strings.Join(asides, ", "))

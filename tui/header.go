@@ -18,6 +18,10 @@ const titleMin = 10
 
 // drawHeader draws the line over the pane: what it shows, in what state, where, and what the stream is doing.
 func (a *App) drawHeader(c *canvas.Canvas) {
+	if a.tasks.daemon != "" {
+		a.drawDaemonHeader(c)
+		return
+	}
 	r := a.layout.header
 	if t, ok := a.list.SelectedTask(); ok {
 		a.drawTaskHeader(c, t)

@@ -96,6 +96,7 @@ type (
 	countdownMsg     struct{}
 	resizeSettledMsg struct{ generation int }
 	openPaneMsg      struct{ id sessions.ID }
+	removalDueMsg    struct{ id sessions.ID }
 	taskTickMsg      struct{}
 	sampleDueMsg     struct{}
 )

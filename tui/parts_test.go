@@ -224,7 +224,7 @@ func TestFarewell(t *testing.T) {
 		{of(sessions.Recoverable, sessions.Stopped), "no session is running (1 recoverable); come back with: corral"},
 		{of(sessions.WaitingForInput, sessions.Recoverable), "1 session keeps running (1 waiting for you, 1 recoverable); come back with: corral"},
 	} {
-		if got := Farewell(tt.in); got != tt.want {
+		if got := Farewell(Outcome{Sessions: tt.in}); got != tt.want {
 			t.Errorf("got %q, want %q", got, tt.want)
 		}
 	}

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -33,6 +34,9 @@ func (a *App) typed(k tea.KeyMsg) tea.Cmd {
 	}
 	if a.tasks.reading {
 		return a.readingKey(k)
+	}
+	if a.list.Editing() {
+		return a.filterKey(k)
 	}
 	if a.history.reading {
 		return a.historyKey(k)
@@ -101,13 +105,23 @@ func (a *App) command(action keys.Action) tea.Cmd {
 		}
 		a.overlay.Open(dialog.NewQuestion(a.keys, op, s))
 	case keys.Remove:
-		a.overlay.Open(dialog.NewQuestion(a.keys, dialog.OpRemove, s))
+		return a.remove(s.ID, s.Title, false)
+	case keys.Undo:
+		return a.undo()
 	case keys.Rename:
-		a.overlay.Open(dialog.NewRename(a.keys, s))
+		a.overlay.Open(dialog.NewRename(a.keys, s, a.projects()))
 	case keys.Details:
 		page := dialog.NewDetails(a.keys, s)
+		if p := a.panes.get(s.ID); p != nil && p.Status().Restored {
+			f := p.Frame()
+			page.SetSize(f.Cols, f.Rows)
+		}
 		a.overlay.Open(page)
 		return a.events(page)
+	case keys.Sort, keys.Which, keys.Narrow, keys.ShowAll:
+		return a.narrow(action)
+	case keys.Daemons:
+		return a.showDaemon()
 	case keys.ShowLog:
 		a.readBack()
 		return a.errands()
@@ -127,7 +141,13 @@ func (a *App) command(action keys.Action) tea.Cmd {
 	case keys.Zoom:
 		return a.zoom()
 	case keys.Help:
-		a.overlay.Open(dialog.NewHelp(a.keys, a.version))
+		contexts := keys.Contexts()
+		if a.tasks.reading { // what is at hand comes first
+			contexts = append([]keys.Context{keys.Log, keys.Prompt}, slices.DeleteFunc(contexts, func(c keys.Context) bool {
+				return c == keys.Log || c == keys.Prompt
+			})...)
+		}
+		a.overlay.Open(dialog.NewHelp(a.keys, a.version, contexts))
 	case keys.Redraw:
 		a.display.Invalidate()
 	case keys.Attend:
@@ -139,6 +159,7 @@ func (a *App) command(action keys.Action) tea.Cmd {
 	case keys.Suspend:
 		return a.suspend()
 	case keys.Quit:
+		a.leaving = true
 		return tea.Quit
 	default: // the actions of other contexts
 	}
@@ -168,6 +189,8 @@ func (a *App) situation() keys.Situation {
 		Stopping:    s.State == sessions.Stopping,
 		Down:        down,
 		CanStart:    a.start != nil,
+		Removed:     a.lastRemoval() >= 0,
+		HasLogs:     len(a.daemonLogs) > 0,
 		Unreachable: !down && (a.watch.State == sessions.LinkReconnecting || a.watch.State == sessions.LinkEnded),
 	}
 }
@@ -198,12 +221,8 @@ func (a *App) perform(d dialog.Dialog, action dialog.Action) tea.Cmd {
 			return a.operate(opStop, m.ID)
 		case dialog.OpClose:
 			return a.operate(opClose, m.ID)
-		case dialog.OpRemove:
-			return a.operate(opRemove, m.ID)
 		case dialog.OpCancelTask:
 			return a.operateTask(opCancelTask, m.ID)
-		case dialog.OpRemoveTask:
-			return a.operateTask(opRemoveTask, m.ID)
 		}
 	case dialog.ConversationChosen:
 		a.overlay.Close()
@@ -224,7 +243,7 @@ func (a *App) perform(d dialog.Dialog, action dialog.Action) tea.Cmd {
 		}
 	case dialog.RenameWanted:
 		if form, ok := d.(*dialog.Rename); ok {
-			return a.rename(form, m.ID, m.Title)
+			return a.rename(form, m)
 		}
 	case dialog.DirectoriesWanted:
 		if form, ok := d.(dialog.Completer); ok {

@@ -44,6 +44,8 @@ type Config struct {
 	Agents []sessions.Kind
 	// Notify says how the terminal calls the user when a session begins to wait.
 	Notify terminal.Notice
+	// DaemonLogs are the logs of Corral's daemons (the key L); none offers no such key.
+	DaemonLogs []DaemonLog
 	// Replay is how many lines of history are asked for when somebody looks back; 0 is a default.
 	Replay int
 	// Clip fills the clipboard of this machine; nil when it has none. What is copied goes to the terminal's anyway.
@@ -60,6 +62,9 @@ type Config struct {
 type Outcome struct {
 	Sessions []sessions.Session // as last seen
 	Selected sessions.ID
+	// Removed is how many sessions and tasks were removed at the end because nobody had brought them back, and NotRemoved
+	// how many of them could not be.
+	Removed, NotRemoved int
 }
 
 // Run shows the dashboard until the user quits, the terminal hangs up, ctx ends (all three: nil) or something breaks. When
@@ -75,9 +80,35 @@ func Run(ctx context.Context, cfg Config) (Outcome, error) {
 	work, pump := newWork(ctx), newPump()
 	cols, rows := cfg.Terminal.Size()
 	app := newApp(cfg, cfg.Terminal, work, pump, colorsOf(cfg.Terminal.Profile()), cols, rows)
-	model := &guarded{app: app}
+	err := runProgram(ctx, cfg.Terminal, app, pump, app.log, func(ctx context.Context, send func(tea.Msg)) {
+		pump.watch(ctx, cfg.Backend, send)
+	})
+	cancel()
+	work.stop()
+	removed, notRemoved := app.finishRemovals(ctx)
+	app.close()
+
+	out := Outcome{Sessions: app.list.Sessions(), Removed: removed, NotRemoved: notRemoved}
+	if id := app.list.SelectedID(); id != "" {
+		out.Selected = id
+		if cfg.SaveFocus != nil {
+			cfg.SaveFocus(id)
+		}
+	}
+	return out, err
+}
+
+// runProgram runs a model on a terminal until it quits or ctx ends; beside it run the pump, what brings the terminal's
+// events, and what else is given. All of them have ended when it returns.
+func runProgram(
+	ctx context.Context, term *terminal.Terminal, m tea.Model, pump *pump, log *slog.Logger,
+	beside ...func(context.Context, func(tea.Msg)),
+) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	model := &guarded{model: m, log: log}
 	program := tea.NewProgram(model,
-		tea.WithInput(cfg.Terminal.Input()),
+		tea.WithInput(term.Input()),
 		tea.WithOutput(io.Discard),
 		tea.WithoutRenderer(),      // the terminal paints
 		tea.WithoutSignalHandler(), // ctx says when to end
@@ -85,39 +116,31 @@ func Run(ctx context.Context, cfg Config) (Outcome, error) {
 	)
 	// The reader waits here until what it gave out was handled, so that what is typed after a key that hands over the
 	// keyboard goes where the user meant it.
-	cfg.Terminal.SetBarrier(func() { program.Send(nil) })
+	term.SetBarrier(func() { program.Send(nil) })
 
 	var background sync.WaitGroup
 	background.Go(func() { pump.run(ctx, program.Send) })
-	background.Go(func() { forward(ctx, cfg.Terminal.Events(), program.Send) })
+	background.Go(func() { forward(ctx, term.Events(), program.Send) })
 	background.Go(func() {
 		// Not tea.WithContext: a program that is killed does not wait for its reader, whose file it closes (bubbletea 1.3.10,
 		// Program.shutdown).
 		<-ctx.Done()
 		program.Quit()
 	})
-	background.Go(func() { pump.watch(ctx, cfg.Backend, program.Send) })
+	for _, f := range beside {
+		background.Go(func() { f(ctx, program.Send) })
+	}
 
 	_, err := program.Run()
 	cancel()
-	work.stop()
 	background.Wait()
-	app.close()
-
-	out := Outcome{Sessions: app.list.Sessions()}
-	if id := app.list.SelectedID(); id != "" {
-		out.Selected = id
-		if cfg.SaveFocus != nil {
-			cfg.SaveFocus(id)
-		}
-	}
 	switch {
 	case model.err != nil:
-		return out, model.err
+		return model.err
 	case err != nil:
-		return out, fmt.Errorf("run the dashboard: %w", err)
+		return fmt.Errorf("run the dashboard: %w", err)
 	}
-	return out, nil
+	return nil
 }
 
 func colorsOf(p vt.Profile) style.Colors {
@@ -151,12 +174,13 @@ func (a *App) close() {
 // guarded keeps a panic of the model, or of a goroutine of the dashboard, from leaving the terminal in raw mode: the
 // program ends in order, and Run returns the panic as an error.
 type guarded struct {
-	app *App
-	err error
+	model tea.Model
+	log   *slog.Logger
+	err   error
 }
 
-func (g *guarded) Init() tea.Cmd { return g.app.Init() }
-func (g *guarded) View() string  { return g.app.View() }
+func (g *guarded) Init() tea.Cmd { return g.model.Init() }
+func (g *guarded) View() string  { return g.model.View() }
 
 func (g *guarded) Update(msg tea.Msg) (model tea.Model, cmd tea.Cmd) {
 	if g.err != nil {
@@ -170,12 +194,12 @@ func (g *guarded) Update(msg tea.Msg) (model tea.Model, cmd tea.Cmd) {
 	if m, ok := msg.(panickedMsg); ok {
 		return g, g.broke(m.value, m.stack)
 	}
-	_, cmd = g.app.Update(msg)
+	_, cmd = g.model.Update(msg)
 	return g, cmd
 }
 
 func (g *guarded) broke(value any, stack []byte) tea.Cmd {
 	g.err = fmt.Errorf("the dashboard broke: %v", value)
-	g.app.log.Error("dashboard panicked", "error", g.err, "stack", string(stack))
+	g.log.Error("dashboard panicked", "error", g.err, "stack", string(stack))
 	return tea.Quit
 }

@@ -15,8 +15,11 @@ import (
 // spends 15 to 20 ms of a core on each; a key held down must not make it attach to every session on the way.
 const coldEvery = 80 * time.Millisecond
 
-// show makes the pane follow the selection.
+// show makes the pane follow the selection, unless it shows the log of a daemon.
 func (a *App) show() tea.Cmd {
+	if a.tasks.daemon != "" {
+		return nil
+	}
 	if t, ok := a.list.SelectedTask(); ok {
 		return a.showTask(t)
 	}
@@ -129,6 +132,7 @@ func (a *App) enter(first []byte) tea.Cmd {
 	}
 	a.focused = true
 	a.list.SetFocus(false)
+	a.list.Edit(false)
 	a.follow(p.Frame().Modes) // before Divert too: they say whether the program gets the mouse and the focus
 	a.display.Divert(p, a.layout.pane)
 	a.dirty = true
@@ -156,10 +160,13 @@ func (a *App) follow(m vt.Modes) {
 	}
 }
 
-// countdown keeps a tick coming while the seconds to a reconnect are on the screen.
+// countdown keeps a tick coming while the seconds to a reconnect, or to the end of a removal, are on the screen.
 func (a *App) countdown() tea.Cmd {
 	waiting := a.watch.State == sessions.LinkReconnecting
 	if a.shown != nil && a.shown.Status().Link.State == sessions.LinkReconnecting {
+		waiting = true
+	}
+	if a.lastRemoval() >= 0 {
 		waiting = true
 	}
 	if !waiting || a.counting {

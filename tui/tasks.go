@@ -2,8 +2,6 @@ package tui
 
 import (
 	"context"
-	"maps"
-	"slices"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -12,17 +10,20 @@ import (
 	"corral/tui/dialog"
 	"corral/tui/keys"
 	"corral/tui/logview"
+	"corral/tui/sessionlist"
 	"corral/tui/status"
 )
 
 // tasks is what the dashboard knows of tasks.
 type tasks struct {
-	all    map[sessions.ID]sessions.Task
-	unseen map[sessions.ID]bool // ended, and not looked at since
-	usage  map[sessions.ID]sessions.Usage
+	all   map[sessions.ID]sessions.Task
+	seen  map[sessions.ID]bool // looked at here, which the runtime is being told
+	usage map[sessions.ID]sessions.Usage
+	loads map[sessions.ID]sessionlist.Load
 
-	viewer  *logview.Pane          // the log of the selected task, nil when none is
+	viewer  *logview.Pane          // the log of the selected task, or of a daemon; nil when none is
 	reading bool                   // viewer has the keyboard
+	daemon  string                 // whose log is read; "" for that of a task
 	stopped map[*logview.Pane]bool // those before, until they have ended
 
 	ticking  bool // a taskTickMsg is on its way
@@ -30,7 +31,7 @@ type tasks struct {
 }
 
 func newTasks() tasks {
-	return tasks{all: make(map[sessions.ID]sessions.Task), unseen: make(map[sessions.ID]bool), stopped: make(map[*logview.Pane]bool)}
+	return tasks{all: make(map[sessions.ID]sessions.Task), seen: make(map[sessions.ID]bool), stopped: make(map[*logview.Pane]bool)}
 }
 
 // taskChanged takes what the watch told of tasks.
@@ -40,36 +41,38 @@ func (a *App) taskChanged(c sessions.Change) {
 		fresh := make(map[sessions.ID]sessions.Task, len(c.Tasks))
 		for _, t := range c.Tasks {
 			fresh[t.ID] = t
-			a.noticeEnd(t)
 		}
 		a.tasks.all = fresh
 	case sessions.ChangeTask:
 		if c.Task != nil {
-			a.noticeEnd(*c.Task)
 			a.tasks.all[c.Task.ID] = *c.Task
 		}
 	case sessions.ChangeTaskGone:
 		delete(a.tasks.all, c.ID)
+		a.forget(c.ID)
 	default: // of sessions
-	}
-}
-
-// noticeEnd marks a task that has ended while nobody looked.
-func (a *App) noticeEnd(t sessions.Task) {
-	was, known := a.tasks.all[t.ID]
-	if known && !was.State.Ended() && t.State.Ended() && (a.tasks.viewer == nil || a.tasks.viewer.ID() != t.ID) {
-		a.tasks.unseen[t.ID] = true
 	}
 }
 
 // relistTasks brings list and pages up to date with the tasks.
 func (a *App) relistTasks() {
-	for id := range a.tasks.unseen {
+	for id := range a.tasks.seen {
 		if _, there := a.tasks.all[id]; !there {
-			delete(a.tasks.unseen, id)
+			delete(a.tasks.seen, id)
 		}
 	}
-	a.list.SetTasks(slices.Collect(maps.Values(a.tasks.all)), a.tasks.unseen)
+	var shown []sessions.Task
+	unseen := make(map[sessions.ID]bool)
+	for id, t := range a.tasks.all {
+		if a.removed(id) >= 0 {
+			continue
+		}
+		shown = append(shown, t)
+		if a.unseen(t) {
+			unseen[id] = true
+		}
+	}
+	a.list.SetTasks(shown, unseen)
 	a.overlay.Each(func(d dialog.Dialog) {
 		if page, ok := d.(*dialog.TaskDetails); ok {
 			if t, there := a.tasks.all[page.About()]; there {
@@ -79,25 +82,44 @@ func (a *App) relistTasks() {
 	})
 }
 
+// unseen reports whether a task has ended and nobody has looked at it since.
+func (a *App) unseen(t sessions.Task) bool { return t.State.Ended() && !t.Seen && !a.tasks.seen[t.ID] }
+
+// see notes that a task was looked at, here and for later dashboards.
+func (a *App) see(t sessions.Task) tea.Cmd {
+	if !a.unseen(t) {
+		return nil
+	}
+	a.tasks.seen[t.ID] = true
+	a.relistTasks()
+	a.dirty = true
+	return a.work.do(requestDeadline, func(ctx context.Context) tea.Msg {
+		if err := a.backend.SeeTask(ctx, t.ID); err != nil { // a later dashboard will show the mark again
+			a.log.Warn("operation did not succeed", "op", "note that a task was seen", "error", err)
+		}
+		return nil
+	})
+}
+
 // showTask shows the log of a task.
 func (a *App) showTask(t sessions.Task) tea.Cmd {
-	if a.tasks.unseen[t.ID] {
-		delete(a.tasks.unseen, t.ID)
-		a.dirty = true
-	}
+	seen := a.see(t)
 	if v := a.tasks.viewer; v != nil && v.ID() == t.ID {
-		return a.tick()
+		return tea.Batch(seen, a.tick())
 	}
-	cmd := a.hide()
-	v := logview.New(logview.Config{
-		ID: t.ID, Source: a.backend.OpenLog(t.ID), Keys: a.keys, Copy: a.pump.copied,
-		Changed: a.pump.paneChanged,
-	}, a.layout.pane.W, a.layout.pane.H)
-	v.SetVisible(true)
-	v.Open()
-	a.tasks.viewer = v
-	a.dirty = true
+	cmd := tea.Batch(seen, a.hide())
+	a.openLog(t.ID, a.backend.OpenLog(t.ID))
 	return tea.Batch(cmd, a.tick())
+}
+
+// openLog shows a log.
+func (a *App) openLog(id sessions.ID, source TaskLog) {
+	a.tasks.viewer = logview.New(logview.Config{
+		ID: id, Source: source, Keys: a.keys, Copy: a.pump.copied, Changed: a.pump.paneChanged,
+	}, a.layout.pane.W, a.layout.pane.H)
+	a.tasks.viewer.SetVisible(true)
+	a.tasks.viewer.Open()
+	a.dirty = true
 }
 
 // hideLog ends the reading of the log that is shown.
@@ -124,15 +146,16 @@ func (a *App) read() {
 	}
 	a.tasks.reading = true
 	a.list.SetFocus(false)
+	a.list.Edit(false)
 	a.dirty = true
 }
 
-// stopReading gives it back.
+// stopReading gives it back. What is selected is to be shown again.
 func (a *App) stopReading() {
 	if !a.tasks.reading {
 		return
 	}
-	a.tasks.reading = false
+	a.tasks.reading, a.tasks.daemon = false, ""
 	a.list.SetFocus(true)
 	a.dirty = true
 }
@@ -147,13 +170,14 @@ func (a *App) readingKey(k tea.KeyMsg) tea.Cmd {
 			action = a.keys.Lookup(keys.Dashboard, k.String())
 		}
 		switch action {
-		case keys.Zoom, keys.Help, keys.Redraw, keys.Suspend:
+		case keys.Zoom, keys.Help, keys.Redraw, keys.Suspend, keys.Daemons:
 			return a.command(action)
 		default:
 		}
 	}
 	if v.HandleKey(k) || k.String() == a.prefix.String() {
 		a.stopReading()
+		return a.show()
 	}
 	return nil
 }
@@ -166,9 +190,9 @@ func (a *App) taskCommand(action keys.Action, t sessions.Task) (tea.Cmd, bool) {
 	case keys.Restart:
 		a.overlay.Open(dialog.NewTaskAgain(a.keys, t))
 	case keys.Stop:
-		a.overlay.Open(dialog.NewTaskQuestion(a.keys, dialog.OpCancelTask, t))
+		a.overlay.Open(dialog.NewCancelQuestion(a.keys, t))
 	case keys.Remove:
-		a.overlay.Open(dialog.NewTaskQuestion(a.keys, dialog.OpRemoveTask, t))
+		return a.remove(t.ID, t.Title, true), true
 	case keys.Details:
 		page := dialog.NewTaskDetails(a.keys, t, a.now())
 		if u, ok := a.tasks.usage[t.ID]; ok && t.State == sessions.TaskRunning {
@@ -204,7 +228,7 @@ func (a *App) taskRun(m taskRunMsg) tea.Cmd {
 	if !open { // the user has turned to something else meanwhile
 		return cmd
 	}
-	a.list.Select(m.task.ID)
+	a.reveal(m.task.ID)
 	return tea.Batch(cmd, a.show())
 }
 
@@ -231,23 +255,24 @@ func (a *App) operateTask(op operation, id sessions.ID) tea.Cmd {
 
 // taskFinished takes the end of an operation on a task.
 func (a *App) taskFinished(m taskDoneMsg) tea.Cmd {
-	if m.err != nil {
-		return a.complain(m.op, m.err)
+	if m.op == opRemoveTask && sessions.CodeOf(m.err) == sessions.CodeNotFound {
+		m.err = nil // somebody else was faster
+	}
+	switch {
+	case m.err != nil:
+		return tea.Batch(a.bringBack(m.id), a.complain(m.op, m.err))
+	case m.op == opRemoveTask:
+		return a.watched(watchedMsg{changes: []sessions.Change{{Type: sessions.ChangeTaskGone, ID: m.id}}})
 	}
 	title := sessions.CleanTitle(a.tasks.all[m.id].Title)
-	var cmd tea.Cmd
-	if m.op == opCancelTask {
-		cmd = a.learnTask(m.task)
-	} else {
-		cmd = a.watched(watchedMsg{changes: []sessions.Change{{Type: sessions.ChangeTaskGone, ID: m.id}}})
-	}
-	return tea.Batch(cmd, a.say(m.op.done(title), false))
+	return tea.Batch(a.learnTask(m.task), a.say(m.op.done(title), false))
 }
 
-// sampleEvery is how often the usage of running tasks is looked up while one of them is shown.
+// sampleEvery is how often the usage of running tasks is looked up while it is shown of one of them.
 const sampleEvery = 2 * time.Second
 
-// tick keeps the run times of running tasks true, and looks what the shown one uses. Nothing ticks while no task runs.
+// tick keeps the run times of running tasks true, and looks what those use of which that is shown. Nothing ticks while no
+// task runs.
 func (a *App) tick() tea.Cmd {
 	var next time.Duration
 	for _, t := range a.tasks.all {
@@ -262,7 +287,9 @@ func (a *App) tick() tea.Cmd {
 		a.tasks.ticking = true
 		cmds = append(cmds, a.work.after(next, taskTickMsg{}))
 	}
-	if t, ok := a.list.SelectedTask(); ok && t.State == sessions.TaskRunning && !a.tasks.sampling {
+	t, ok := a.list.SelectedTask()
+	shown := ok && t.State == sessions.TaskRunning || a.list.ShowsLoads()
+	if shown && !a.layout.tooSmall && !a.layout.zoomed && !a.tasks.sampling {
 		a.tasks.sampling = true
 		cmds = append(cmds, a.sample())
 	}
@@ -282,7 +309,9 @@ func (a *App) sample() tea.Cmd {
 
 // sampled takes an answer; the next one is asked for a little later, if somebody still looks.
 func (a *App) sampled(m usageMsg) tea.Cmd {
+	a.tasks.loads = loads(a.tasks.usage, m.usage)
 	a.tasks.usage = m.usage
+	a.list.SetLoads(a.tasks.loads)
 	a.dirty = true
 	a.overlay.Each(func(d dialog.Dialog) {
 		if page, ok := d.(*dialog.TaskDetails); ok {
@@ -292,4 +321,19 @@ func (a *App) sampled(m usageMsg) tea.Cmd {
 		}
 	})
 	return a.work.after(sampleEvery, sampleDueMsg{})
+}
+
+// loads concludes from two looks what the tasks use between them; of one that was not there before, since its begin.
+func loads(before, now map[sessions.ID]sessions.Usage) map[sessions.ID]sessionlist.Load {
+	all := make(map[sessions.ID]sessionlist.Load, len(now))
+	for id, u := range now {
+		was := before[id]
+		l := sessionlist.Load{CPU: -1, Memory: u.MemoryBytes}
+		cpu := u.UserSeconds + u.SystemSeconds - was.UserSeconds - was.SystemSeconds
+		if wall := u.WallSeconds - was.WallSeconds; wall > 0 {
+			l.CPU = max(cpu, 0) / wall
+		}
+		all[id] = l
+	}
+	return all
 }

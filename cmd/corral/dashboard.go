@@ -102,18 +102,22 @@ func (p *program) dashboard(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, _ = fmt.Fprintln(p.stdout, tui.Farewell(out.Sessions)) // the terminal may have hung up
+	_, _ = fmt.Fprintln(p.stdout, tui.Farewell(out)) // the terminal may have hung up
 	return nil
 }
 
 // dashboardLog names the dashboard's log beside those of the roles.
 const dashboardLog = paths.Role("dashboard")
 
-func (p *program) dashboardConfig(c *corral, client *sessionclient.Client, term *terminal.Terminal, prefix terminal.Key, keymap *keys.Map, log *slog.Logger) tui.Config {
-	theme := c.config.Theme
-	if theme == "auto" {
-		theme = ""
+// theme is the configured theme as the dashboard takes it.
+func (c *corral) theme() string {
+	if c.config.Theme == "auto" {
+		return ""
 	}
+	return c.config.Theme
+}
+
+func (p *program) dashboardConfig(c *corral, client *sessionclient.Client, term *terminal.Terminal, prefix terminal.Key, keymap *keys.Map, log *slog.Logger) tui.Config {
 	cwd, err := os.Getwd()
 	if err != nil {
 		cwd = c.env.Home
@@ -125,10 +129,10 @@ func (p *program) dashboardConfig(c *corral, client *sessionclient.Client, term 
 	return tui.Config{
 		Raw:  func(ctx context.Context, id sessions.ID) error { return p.zoom(ctx, c, client, id, prefix, log) },
 		Keys: keymap, Replay: c.replay(), Clip: clip, Clipboard: tui.Clipboard(c.config.Clipboard),
-		Backend: backend{client, c}, Terminal: term, Log: log, Theme: theme,
+		Backend: backend{client, c}, Terminal: term, Log: log, Theme: c.theme(),
 		Prefix: prefix, Version: version, Notify: notice(c.config.Notify),
-		Agents: slices.Collect(maps.Keys(c.config.Profiles())),
-		CWD:    cwd, Client: c.viewer("dashboard"), StartSelected: c.focus(), SaveFocus: c.saveFocus,
+		Agents: slices.Collect(maps.Keys(c.config.Profiles())), DaemonLogs: c.daemonLogs(),
+		CWD: cwd, Client: c.viewer("dashboard"), StartSelected: c.focus(), SaveFocus: c.saveFocus,
 		Start: func(ctx context.Context) error {
 			if err := c.raise(); err != nil {
 				return err

@@ -101,7 +101,8 @@ func TestTableFitsTheTerminal(t *testing.T) {
 	}
 	for _, width := range []int{60, 80, 120, 200, 0} {
 		var b bytes.Buffer
-		if err := printTable(&b, sessionColumns(), sessionRows(list, now), width); err != nil {
+		rows := [][]string{sessionRow(list[0], now), sessionRow(list[1], now)}
+		if err := printTable(&b, sessionColumns(), rows, width); err != nil {
 			t.Fatal(err)
 		}
 		lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")

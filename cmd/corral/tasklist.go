@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -13,69 +12,6 @@ import (
 	"corral/sessions"
 	"corral/sessions/sessionclient"
 )
-
-func (p *program) taskLsCommand() *cobra.Command {
-	var words []string
-	cmd := &cobra.Command{
-		Use: "ls", Aliases: []string{"list"}, Short: "list the tasks", Args: arguments(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			var states []sessions.TaskState
-			for _, w := range words {
-				s := sessions.TaskState(strings.ToUpper(w))
-				if !s.Valid() {
-					return usage(fmt.Sprintf("there is no state %q", sessions.CleanLine(w, 40)),
-						"the states are QUEUED, RUNNING, SUCCEEDED, FAILED, CANCELLED, LOST")
-				}
-				states = append(states, s)
-			}
-			return p.listTasks(cmd.Context(), states)
-		},
-	}
-	cmd.Flags().StringSliceVar(&words, "state", nil, "only tasks in this state; may be given several times")
-	return cmd
-}
-
-func (p *program) listTasks(ctx context.Context, states []sessions.TaskState) error {
-	return withTaskServer(ctx, func(ctx context.Context, _ *corral, client *sessionclient.Client) error {
-		ctx, cancel := context.WithTimeout(ctx, callTimeout)
-		defer cancel()
-		list, err := client.Tasks(ctx)
-		if err != nil {
-			return err
-		}
-		if len(states) > 0 {
-			list = slices.DeleteFunc(list, func(t sessions.Task) bool { return !slices.Contains(states, t.State) })
-		}
-		if p.json {
-			if list == nil {
-				list = []sessions.Task{} // [], not null
-			}
-			return p.printJSON(list)
-		}
-		if len(list) == 0 {
-			_, err := fmt.Fprintln(p.stderr, "no tasks; run one with: corral task run -- command")
-			return err
-		}
-		columns := []column{
-			{title: "ID"},
-			{title: "STATE"},
-			{title: "TITLE", least: 6},
-			{title: "GROUP", least: 4},
-			{title: "DIRECTORY", least: 6, tail: true},
-			{title: "TIME"},
-			{title: "AGE"},
-		}
-		rows := make([][]string, len(list))
-		now := time.Now()
-		for i, t := range list {
-			rows[i] = []string{
-				t.ID.Short(), taskStateWord(t), sessions.CleanTitle(t.Title), sessions.CleanTitle(t.Group),
-				sessions.CleanLine(t.CWD, sessions.MaxPath), runTime(t, now), age(now, t.CreatedAt),
-			}
-		}
-		return printTable(p.stdout, columns, rows, p.width())
-	})
-}
 
 // taskStateWord is the state with the code that explains it, as FAILED 7.
 func taskStateWord(t sessions.Task) string {

@@ -18,7 +18,7 @@ func (p *program) waitCommand() *cobra.Command {
 		Short: "wait until a session is in a state",
 		Args:  arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			want, err := parseStates(states)
+			want, err := parseStates(states, sessions.States())
 			if err != nil {
 				return err
 			}

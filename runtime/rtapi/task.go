@@ -33,6 +33,7 @@ type Task struct {
 	Usage       *Usage     `json:"usage,omitempty"`
 	CancelledBy string     `json:"cancelledBy,omitempty"`
 	Strays      int        `json:"strays,omitempty"`
+	Seen        bool       `json:"seen,omitempty"`
 }
 
 // Ended reports whether the task is over.
@@ -95,4 +96,9 @@ type LogInfo struct {
 type LogMark struct {
 	Offset int64     `json:"offset"`
 	At     time.Time `json:"at"`
+}
+
+// LogPlace is a place in a log.
+type LogPlace struct {
+	At int64 `json:"at"` // negative: nowhere
 }

@@ -33,6 +33,12 @@ func (c *Client) CancelTask(ctx context.Context, id string, req rtapi.CancelRequ
 	return t, c.call(ctx, http.MethodPost, task(id, "/cancel"), req, &t)
 }
 
+// SeeTask notes that somebody has looked at an ended task.
+func (c *Client) SeeTask(ctx context.Context, id string) (rtapi.Task, error) {
+	var t rtapi.Task
+	return t, c.call(ctx, http.MethodPost, task(id, "/seen"), nil, &t)
+}
+
 // RemoveTask deletes an ended task.
 func (c *Client) RemoveTask(ctx context.Context, id string) error {
 	return c.call(ctx, http.MethodDelete, task(id, ""), nil, nil)
@@ -48,6 +54,12 @@ func (c *Client) TaskUsage(ctx context.Context) (map[string]rtapi.Usage, error) 
 func (c *Client) LogMarks(ctx context.Context, id string, from int64) ([]rtapi.LogMark, error) {
 	var marks []rtapi.LogMark
 	return marks, c.call(ctx, http.MethodGet, task(id, "/log/marks?from=")+strconv.FormatInt(from, 10), nil, &marks)
+}
+
+// FindInLog looks for text in a task's log, with the query of the sessions API.
+func (c *Client) FindInLog(ctx context.Context, id, rawQuery string) (rtapi.LogPlace, error) {
+	var place rtapi.LogPlace
+	return place, c.call(ctx, http.MethodGet, task(id, "/log/find?")+rawQuery, nil, &place)
 }
 
 // TaskLog asks for bytes of a task's log, with the query of the sessions API. The answer is for the caller to pass on and

@@ -45,6 +45,11 @@ func (c *Client) CancelTask(ctx context.Context, id sessions.ID) (sessions.Task,
 	return t, err
 }
 
+// SeeTask notes that somebody has looked at an ended task.
+func (c *Client) SeeTask(ctx context.Context, id sessions.ID) error {
+	return c.call(ctx, http.MethodPost, taskPath(id, "/seen"), nil, nil)
+}
+
 // RemoveTask deletes an ended task with its log.
 func (c *Client) RemoveTask(ctx context.Context, id sessions.ID) error {
 	return c.call(ctx, http.MethodDelete, taskPath(id, ""), nil, nil)
@@ -182,6 +187,18 @@ func (l *TaskLog) Wait(ctx context.Context, size int64) (sessions.LogInfo, error
 			return info, nil
 		}
 	}
+}
+
+// Find returns where text begins first among the bytes from one offset up to another, negative for nowhere. They are
+// searched where they lie.
+func (l *TaskLog) Find(ctx context.Context, text []byte, from, to int64) (int64, error) {
+	if len(text) == 0 || len(text) > sessions.MaxLogFindText || to-from > sessions.MaxLogFind {
+		return 0, &sessions.Error{Code: sessions.CodeInvalid, Message: "too much is looked for in a log at once"}
+	}
+	q := url.Values{"text": {string(text)}, "from": {strconv.FormatInt(from, 10)}, "to": {strconv.FormatInt(to, 10)}}
+	var place sessions.LogPlace
+	err := l.client.call(ctx, http.MethodGet, taskPath(l.id, "/log/find?"+q.Encode()), nil, &place)
+	return place.At, err
 }
 
 // Marks returns when the bytes came, of those marks that lie at or after from.

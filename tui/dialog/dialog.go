@@ -32,19 +32,12 @@ type Confirmed struct {
 // CreateWanted says that a new session is wanted. The form stays open until the dashboard closes it.
 type CreateWanted struct{ Request sessions.CreateRequest }
 
-// RenameWanted says that a session is to get another title. The form stays open until the dashboard closes it.
-type RenameWanted struct {
-	ID    sessions.ID
-	Title string
-}
-
 // DirectoriesWanted asks for the directories that begin with Prefix; NewSession.SetDirectories takes the answer.
 type DirectoriesWanted struct{ Prefix string }
 
 func (Closed) action()            {}
 func (Confirmed) action()         {}
 func (CreateWanted) action()      {}
-func (RenameWanted) action()      {}
 func (DirectoriesWanted) action() {}
 
 // Op is what a question is about.
@@ -52,9 +45,8 @@ type Op string
 
 // The operations that ask first.
 const (
-	OpStop   Op = "stop"
-	OpClose  Op = "close"
-	OpRemove Op = "remove"
+	OpStop  Op = "stop"
+	OpClose Op = "close"
 )
 
 // Dialog is one overlay.

@@ -174,7 +174,7 @@ func TestClipboardProgramsAreNotRun(t *testing.T) {
 func TestQuestion(t *testing.T) {
 	t.Parallel()
 	s := sessions.Session{ID: "id", Title: "work"}
-	for _, op := range []dialog.Op{dialog.OpStop, dialog.OpClose, dialog.OpRemove} {
+	for _, op := range []dialog.Op{dialog.OpStop, dialog.OpClose} {
 		for _, k := range []string{"y", "enter"} {
 			if got := press(dialog.NewQuestion(keys.New(""), op, s), k); got != (dialog.Confirmed{Op: op, ID: "id"}) {
 				t.Errorf("%s %s: %v", op, k, got)
@@ -193,11 +193,22 @@ func TestQuestion(t *testing.T) {
 
 func TestRename(t *testing.T) {
 	t.Parallel()
-	f := dialog.NewRename(keys.New(""), sessions.Session{ID: "id", Title: "old"})
-	if got := press(f, "er", "enter"); got != (dialog.RenameWanted{ID: "id", Title: "older"}) {
-		t.Errorf("got %v", got)
+	older, none, website := "older", "", "website"
+	for name, tt := range map[string]struct {
+		keys []string
+		want dialog.Action
+	}{
+		"title":           {[]string{"er", "enter"}, dialog.RenameWanted{ID: "id", Title: &older}},
+		"project":         {[]string{"down", "ctrl+u", "web", "tab", "enter"}, dialog.RenameWanted{ID: "id", Project: &website}},
+		"project removed": {[]string{"tab", "ctrl+u", "enter"}, dialog.RenameWanted{ID: "id", Project: &none}},
+		"nothing":         {[]string{"enter"}, dialog.Closed{}},
+	} {
+		f := dialog.NewRename(keys.New(""), sessions.Session{ID: "id", Title: "old", Project: "corral"}, []string{"corral", "website"})
+		if diff := cmp.Diff(tt.want, press(f, tt.keys...)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
 	}
-	f = dialog.NewRename(keys.New(""), sessions.Session{ID: "id", Title: "old"})
+	f := dialog.NewRename(keys.New(""), sessions.Session{ID: "id", Title: "old"}, nil)
 	if got := press(f, "ctrl+u", "enter"); got != nil || !strings.Contains(view(f), "cannot be empty") {
 		t.Errorf("an empty title: %v\n%s", got, view(f))
 	}
@@ -206,7 +217,7 @@ func TestRename(t *testing.T) {
 func TestHelpShowsEveryKeyAndScrolls(t *testing.T) {
 	t.Parallel()
 	m := keys.New("")
-	h := dialog.NewHelp(m, "1.0")
+	h := dialog.NewHelp(m, "1.0", keys.Contexts())
 	all := ""
 	for range 40 {
 		all += view(h)
@@ -267,8 +278,8 @@ func TestDialogsFitAnyArea(t *testing.T) {
 			return f
 		},
 		"question": func() dialog.Dialog { return dialog.NewQuestion(m, dialog.OpStop, s) },
-		"rename":   func() dialog.Dialog { return dialog.NewRename(m, s) },
-		"help":     func() dialog.Dialog { return dialog.NewHelp(m, "") },
+		"rename":   func() dialog.Dialog { return dialog.NewRename(m, s, []string{"a", "b"}) },
+		"help":     func() dialog.Dialog { return dialog.NewHelp(m, "", keys.Contexts()) },
 		"details":  func() dialog.Dialog { return dialog.NewDetails(m, s) },
 	} {
 		for w := 40; w <= 200; w += 7 {
@@ -289,7 +300,7 @@ func TestOverlayIsAStack(t *testing.T) {
 	if o.Top() != nil {
 		t.Error("an empty stack has a top")
 	}
-	a, b := dialog.NewHelp(keys.New(""), ""), dialog.NewHelp(keys.New(""), "")
+	a, b := dialog.NewHelp(keys.New(""), "", nil), dialog.NewHelp(keys.New(""), "", nil)
 	o.Open(a)
 	o.Open(b)
 	if o.Top() != b {

@@ -134,14 +134,21 @@ func (f *directoryForm) block(m *keys.Map, t *style.Theme, title string, w, h in
 
 // completions lists at most n candidates under the directory.
 func (f *directoryForm) completions(t *style.Theme, w, n int) []string {
+	if f.fields[f.directory].value() != f.asked {
+		return nil
+	}
+	return candidates(t, f.candidates, w, n)
+}
+
+// candidates lists at most n of what a field can be completed to.
+func candidates(t *style.Theme, all []string, w, n int) []string {
 	const most = 6
-	n = min(n, most)
-	if f.fields[f.directory].value() != f.asked || n <= 0 {
+	if n = min(n, most); n <= 0 {
 		return nil
 	}
 	var lines []string
-	for i, c := range f.candidates {
-		if i == n-1 && len(f.candidates) > n {
+	for i, c := range all {
+		if i == n-1 && len(all) > n {
 			lines = append(lines, t.Tone(style.Muted).Render("           ..."))
 			break
 		}

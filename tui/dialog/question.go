@@ -34,9 +34,6 @@ func NewQuestion(m *keys.Map, op Op, s sessions.Session) *Question {
 	case OpClose:
 		q.ask = fmt.Sprintf("Close %q?", title)
 		q.tell = "Its process is gone already. Closing says that you do not want it back; nothing is started. R can restart it even so."
-	case OpRemove:
-		q.ask = fmt.Sprintf("Remove %q?", title)
-		q.tell = "The session leaves the list together with its last screen and history. Files in its directory are not touched."
 	}
 	return q
 }

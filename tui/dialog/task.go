@@ -19,11 +19,8 @@ type TaskWanted struct{ Request sessions.CreateTaskRequest }
 
 func (TaskWanted) action() {}
 
-// The operations on tasks that ask first.
-const (
-	OpCancelTask Op = "cancel task"
-	OpRemoveTask Op = "remove task"
-)
+// OpCancelTask asks first.
+const OpCancelTask Op = "cancel task"
 
 // The fields of the form for a task, in order.
 const (
@@ -103,23 +100,17 @@ func commandLine(t sessions.Task) string {
 	return strings.Join(words, " ")
 }
 
-// NewTaskQuestion returns the question that comes before op.
-func NewTaskQuestion(m *keys.Map, op Op, t sessions.Task) *Question {
-	q := &Question{keys: m, op: op, id: t.ID}
+// NewCancelQuestion returns the question that comes before the cancelling of t.
+func NewCancelQuestion(m *keys.Map, t sessions.Task) *Question {
+	q := &Question{keys: m, op: OpCancelTask, id: t.ID}
 	title := sessions.CleanTitle(t.Title)
 	if title == "" {
 		title = t.ID.Short()
 	}
-	switch {
-	case op == OpRemoveTask:
-		q.ask = fmt.Sprintf("Remove %q?", title)
-		q.tell = "The task leaves the list together with its log. Files in its directory are not touched."
-	case t.State == sessions.TaskQueued:
-		q.ask = fmt.Sprintf("Cancel %q?", title)
+	q.ask = fmt.Sprintf("Cancel %q?", title)
+	q.tell = "All its processes are asked to end, and killed after a while if they do not. Its log stays."
+	if t.State == sessions.TaskQueued {
 		q.tell = "It has not begun, and never will."
-	default:
-		q.ask = fmt.Sprintf("Cancel %q?", title)
-		q.tell = "All its processes are asked to end, and killed after a while if they do not. Its log stays."
 	}
 	return q
 }

@@ -17,7 +17,7 @@ const (
 	Recovery  Context = "recovery" // the page of lost sessions
 	Choice    Context = "choice"   // of a conversation
 	History   Context = "history"  // of a session
-	Prompt    Context = "prompt"   // of a log or a history
+	Prompt    Context = "prompt"   // of a log, a history or the list
 )
 
 // Action is what a key does.
@@ -42,6 +42,12 @@ const (
 	Redraw   Action = "redraw"
 	StartUp  Action = "start"
 	Suspend  Action = "suspend"
+	Undo     Action = "undo"
+	Sort     Action = "sort"
+	Which    Action = "which"
+	Narrow   Action = "narrow"
+	ShowAll  Action = "show-all"
+	Daemons  Action = "daemons"
 	Quit     Action = "quit"
 	Leave    Action = "leave" // gives the keyboard back
 	Next     Action = "next"
@@ -182,16 +188,18 @@ func (c Context) Title() string {
 	case Page:
 		return "On a page of text"
 	case Log:
-		return "In the log of a task"
+		return "In a log"
 	case Prompt:
-		return "While a log or a history asks for something"
+		return "While a log, a history or the list asks for something"
 	case History:
 		return "In the history of a session"
 	}
 	return string(c)
 }
 
-func table(prefix string) []Binding {
+func table(prefix string) []Binding { return append(dashboardTable(), restTable(prefix)...) }
+
+func dashboardTable() []Binding {
 	return []Binding{
 		{Dashboard, Enter, []string{"enter"}, "type into it", "give the keyboard to the selected session, or to the log of the selected task"},
 		{Dashboard, Create, []string{"n"}, "new", "make a new session"},
@@ -204,9 +212,15 @@ func table(prefix string) []Binding {
 		{Dashboard, Bottom, []string{"G", "end"}, "last", "select the last one"},
 		{Dashboard, Restart, []string{"R"}, "restart", "restart a session that has ended: same title and directory, fresh process; run the command of a task once more"},
 		{Dashboard, Stop, []string{"x"}, "stop", "stop a live session, close a recoverable one, or cancel a task; asks first"},
-		{Dashboard, Remove, []string{"X", "d"}, "remove", "remove an ended session with its history, or an ended task with its log; asks first"},
-		{Dashboard, Rename, []string{"r"}, "rename", "give the session another title"},
+		{Dashboard, Remove, []string{"X", "d"}, "remove", "remove an ended session with its history, or an ended task with its log; for 30 seconds U brings it back"},
+		{Dashboard, Undo, []string{"U"}, "undo", "bring back what was removed last"},
+		{Dashboard, Rename, []string{"r"}, "rename", "give the session another title or put it into another project"},
 		{Dashboard, Details, []string{"i"}, "details", "show the state of a session or task, why, since when, and what led to it"},
+		{Dashboard, Narrow, []string{"/"}, "filter", "show only what has all words in title, project, directory or state; -word: what has not; <2h, >3d: by age"},
+		{Dashboard, Which, []string{"f"}, "only some", "show only what wants you, what lives, what has ended, or all"},
+		{Dashboard, Sort, []string{"s"}, "sort", "sort by project, by attention, by state or by age"},
+		{Dashboard, ShowAll, []string{"esc"}, "show all", "show everything again"},
+		{Dashboard, Daemons, []string{"L"}, "daemons' logs", "read the logs of Corral's own daemons; once more for the next one"},
 		{Dashboard, PanLeft, []string{"shift+left"}, "pan left", "show what is left of the part that is shown, when the session's window is larger than the pane"},
 		{Dashboard, PanRight, []string{"shift+right"}, "pan right", "show what is right of it"},
 		{Dashboard, PanUp, []string{"shift+up"}, "pan up", "show what is above it"},
@@ -219,7 +233,11 @@ func table(prefix string) []Binding {
 		{Dashboard, StartUp, []string{"u"}, "start", "start the server again after `corral down`"},
 		{Dashboard, Suspend, []string{"ctrl+z"}, "suspend", "suspend the dashboard; `fg` brings it back"},
 		{Dashboard, Quit, []string{"q", "ctrl+c"}, "quit", "close the dashboard; the sessions keep running"},
+	}
+}
 
+func restTable(prefix string) []Binding {
+	return []Binding{
 		{Pane, Leave, []string{prefix}, "back", "give the keyboard back to the dashboard; press it twice to send it to the program"},
 
 		{History, Leave, []string{"q", "esc", "ctrl+c", prefix}, "back", "give up the selection; without one, go back to the live screen"},
@@ -272,18 +290,21 @@ func table(prefix string) []Binding {
 		{Log, Select, []string{"v"}, "select", "select lines, or give the selection up; the keys that scroll extend it"},
 		{Log, Copy, []string{"y"}, "copy", "copy the selection, else the match or line at hand, to your clipboard (OSC 52)"},
 		{Log, Save, []string{"s"}, "save", "save the log to a file"},
+		{Log, Daemons, []string{"L"}, "next log", "read the log of the next daemon"},
 		{Log, Zoom, []string{"z"}, "zoom", "give the log the whole terminal, or take it back"},
 		{Log, Help, []string{"?"}, "help", "show every key"},
 
 		{Prompt, Accept, []string{"enter"}, "done", "take the answer"},
 		{Prompt, Cancel, []string{"esc", "ctrl+c"}, "cancel", "never mind"},
-		{Prompt, Regexp, []string{"ctrl+r"}, "regexp", "search for a regular expression (RE2), or for plain text again"},
+		{Prompt, Regexp, []string{"ctrl+r"}, "regexp", "search a log for a regular expression (RE2), or for plain text again"},
+		{Prompt, Down, []string{"down"}, "down", "select the next one of the list that is left"},
+		{Prompt, Up, []string{"up"}, "up", "select the one before"},
 		{Prompt, Erase, []string{"backspace", "ctrl+h"}, "erase", "erase a character"},
 		{Prompt, EraseAll, []string{"ctrl+u"}, "erase all", "erase everything"},
 
 		{Form, Next, []string{"down"}, "next", "go to the next field"},
 		{Form, Previous, []string{"shift+tab", "up"}, "previous", "go to the field before"},
-		{Form, Complete, []string{"tab"}, "complete", "complete a directory as far as it is certain, else go to the next field"},
+		{Form, Complete, []string{"tab"}, "complete", "complete a directory or project as far as it is certain, else go to the next field"},
 		{Form, Accept, []string{"enter"}, "done", "do it"},
 		{Form, Cancel, []string{"esc", "ctrl+c"}, "cancel", "close the form and change nothing"},
 

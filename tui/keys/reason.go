@@ -15,6 +15,8 @@ type Situation struct {
 	Down        bool // the server was stopped by `corral down`
 	CanStart    bool // somebody could start it again
 	Unreachable bool // no server answers
+	Removed     bool // something was removed that can be brought back
+	HasLogs     bool // there are logs of daemons to be read
 }
 
 // Reason says in one sentence why a cannot be done now, and what can; "" means that it can.
@@ -32,6 +34,16 @@ func Reason(a Action, s Situation) string {
 			return "no session is lost"
 		}
 		return serverReason(s)
+	case Undo:
+		if !s.Removed {
+			return "nothing was removed in the last 30 seconds"
+		}
+		return ""
+	case Daemons:
+		if !s.HasLogs {
+			return "the daemons run elsewhere; type `corral logs server` there"
+		}
+		return ""
 	case StartUp:
 		if !s.Down && !s.Unreachable {
 			return "the server runs; there is nothing to start"

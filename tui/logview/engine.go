@@ -77,15 +77,18 @@ type job interface {
 const progressEvery = 60 * time.Millisecond
 
 func newEngine(ctx context.Context, s Source, publish func(*picture), clipboard func([]byte)) *engine {
-	return &engine{
+	e := &engine{
 		ctx: ctx, source: s, publish: publish, clipboard: clipboard,
 		text: newText(s), follow: true, hit: -1, laid: make(map[int64]laid),
 	}
+	e.text.ahead = newAhead(ctx, s)
+	return e
 }
 
 // run obeys commands and follows the log until ctx ends.
 func (e *engine) run(commands <-chan command, news <-chan news) {
 	defer func() { _ = e.endSaving() }() // a copy that was broken off has no good end
+	defer e.text.ahead.wait()            // it lives as long as the engine
 	select {                             // what a command means depends on the log
 	case n := <-news:
 		e.learn(n)
@@ -205,8 +208,10 @@ func (e *engine) learn(n news) {
 	e.problem = ""
 	was := e.text.size
 	if n.info.Size < was { // another log by the same name
+		reading := e.text.ahead
 		e.text, e.top, e.search, e.filter, e.index = newText(e.source), place{}, nil, nil, lineIndex{}
 		e.follow, e.job, e.selected, e.marks, e.marksTo, was = true, nil, nil, nil, 0, 0
+		e.text.ahead = reading
 	}
 	e.text.size, e.text.gap, e.ended = n.info.Size, span{n.info.CutFrom, n.info.CutTo}, n.info.Ended
 	if n.info.Size == was {

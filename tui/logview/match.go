@@ -39,6 +39,9 @@ type matcher struct {
 	total  int64   // of the known
 	recent []chunkHits
 	buf    []byte
+	last   int64  // the chunk that was searched last
+	finder Finder // nil: everything has to be read
+	back   int64  // how many chunks it is asked of at once, backwards
 }
 
 // chunkHits are the starts of the matching lines of a chunk, counted from its begin.
@@ -50,7 +53,8 @@ type chunkHits struct {
 const unknown = -1
 
 func newMatcher(t *text, p Pattern) (*matcher, error) {
-	m := &matcher{pattern: p, text: t}
+	m := &matcher{pattern: p, text: t, back: 1}
+	m.finder, _ = t.src.(Finder)
 	if p.Regexp {
 		re, err := regexp.Compile("(?m)" + p.Text)
 		if err != nil {
@@ -177,15 +181,20 @@ func (m *matcher) hits(ctx context.Context, k int64) ([]uint32, error) {
 			return c.hits, nil
 		}
 	}
+	if m.counts[k] == unknown {
+		if err := m.skip(ctx, k); err != nil {
+			return nil, err
+		}
+	}
+	if m.counts[k] == 0 {
+		m.last = k
+		return nil, nil
+	}
 	hits, err := m.search(ctx, k)
 	if err != nil {
 		return nil, err
 	}
-	if m.counts[k] == unknown {
-		m.counts[k] = int32(len(hits))
-		m.known++
-		m.total += int64(len(hits))
-	}
+	m.note(k, len(hits))
 	if len(hits) > 0 {
 		if len(m.recent) == keptChunks {
 			m.recent = slices.Delete(m.recent, 0, 1)
@@ -201,10 +210,15 @@ func (m *matcher) search(ctx context.Context, k int64) ([]uint32, error) {
 	if m.text.gap.contains(begin) && end <= m.text.gap.to {
 		return nil, nil
 	}
-	base := max(begin-blockSize, 0) // the block before says where the first line begins
-	buf, err := m.read(ctx, base, min(end+overread, m.text.size))
-	if err != nil {
-		return nil, err
+	m.readAhead(k)
+	around := m.around(k)
+	base := around.from
+	var err error
+	buf := m.text.takeAhead(around)
+	if buf == nil {
+		if buf, err = m.read(ctx, base, around.to); err != nil {
+			return nil, err
+		}
 	}
 	if last := end - base; int64(len(buf)) > last && bytes.IndexByte(buf[last-1:], '\n') < 0 {
 		if buf, err = m.read(ctx, base, min(end+2*blockSize, m.text.size)); err != nil {
@@ -239,6 +253,40 @@ func (m *matcher) search(ctx context.Context, k int64) ([]uint32, error) {
 		pos = l.next - base
 	}
 	return hits, nil
+}
+
+// around is what is read to search chunk k: the block before says where its first line begins.
+func (m *matcher) around(k int64) span {
+	return span{max(k*chunkSize-blockSize, 0), min((k+1)*chunkSize+overread, m.text.size)}
+}
+
+// readAhead has chunk k read, and those that are searched after chunk k, if the search goes on as it came.
+func (m *matcher) readAhead(k int64) {
+	step := int64(1)
+	if k < m.last {
+		step = -1
+	}
+	m.last = k
+	if m.text.ahead == nil {
+		return
+	}
+	var want []span
+	for next := k; next >= 0 && next < int64(len(m.counts)) && len(want) <= aheadMost; next += step {
+		s := m.around(next)
+		if next != k && m.counts[next] != unknown || s.to > m.text.gap.from && s.from < m.text.gap.to {
+			break
+		}
+		want = append(want, s)
+	}
+	m.text.ahead.want(want)
+}
+
+// takeAhead returns a stretch that was read ahead, nil when it has to be read.
+func (t *text) takeAhead(s span) []byte {
+	if t.ahead == nil {
+		return nil
+	}
+	return t.ahead.take(s)
 }
 
 func (m *matcher) read(ctx context.Context, from, to int64) ([]byte, error) {

@@ -3,10 +3,11 @@
 //
 // A Pane never holds a log: it reads what is on the screen, in blocks, and searches it in chunks. Its memory is bounded
 // by constants, besides one count for each MiB of a log that is searched: about 4 MiB of blocks, 10 MiB of laid out lines
-// and 1.2 MiB for a search.
+// and 6 MiB for a search.
 //
 // Goroutines: Open starts two, which Close waits for. One listens for the log's growth; the other, the engine, owns all
-// that decides what is shown, obeys the keys in order, reads, and publishes immutable pictures. The dashboard's loop only
+// that decides what is shown, obeys the keys in order, reads, and publishes immutable pictures; while it searches it has
+// the next chunks read by a few more, and ends when they have. The dashboard's loop only
 // queues commands and draws the newest picture; nothing here makes it wait. A pane says that it looks different through
 // Config.Changed, which must not block.
 package logview

@@ -37,6 +37,7 @@ const (
 // What a limit cut out of the log's middle is one line without text, and reads as zeros.
 type text struct {
 	src    Source
+	ahead  *ahead // reads for searches; nil: nobody does
 	size   int64
 	gap    span // cut out
 	blocks map[int64]*block

@@ -1,12 +1,12 @@
 // Package sessionlist is the list at the left of the dashboard: the sessions, grouped by project, oldest first within one,
-// and under them the tasks, newest first; so a row never jumps when a state changes. The selection is an id, not a row: it
-// stays when rows come and go, and moves to the neighbour when its session or task vanishes.
+// and under them the tasks, newest first; so a row never jumps when a state changes, unless its user sorts by what changes.
+// What is shown can be narrowed by words and by what is of interest. The selection is an id, not a row: it stays when rows
+// come and go, and moves to the neighbour when its session or task vanishes.
 //
 // A Pane is used from the dashboard's loop only. It draws visible rows only.
 package sessionlist
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -27,12 +27,21 @@ const wordsFrom = 22
 // Pane is the list.
 type Pane struct {
 	theme    *style.Theme
-	sessions []sessions.Session // in the order shown
-	tasks    []sessions.Task    // in the order shown
+	all      []sessions.Session // by project
+	allTasks []sessions.Task    // newest first
+	sessions []sessions.Session // those shown, in their order
+	tasks    []sessions.Task    // likewise
 	unseen   map[sessions.ID]bool
 	marked   map[sessions.ID]bool // sessions that finished something unseen
-	ids      []sessions.ID        // of sessions and tasks, in the order shown
+	loads    map[sessions.ID]Load
+	ids      []sessions.ID // of sessions and tasks, in the order shown
 	rows     []row
+	calling  map[sessions.ID]bool // tasks that want their user: unseen, or selected since they were
+	kept     sessions.ID          // shown whatever hides it: a change of its state must not take away what somebody works in
+	order    Order
+	which    Which
+	filter   filter
+	editing  bool // the filter is being typed
 	now      time.Time
 	selected sessions.ID
 	top      int // first row shown
@@ -47,22 +56,23 @@ type look struct {
 	badge             status.Badge
 	selected, focused bool
 	unseen            bool
+	load              string // what a running task uses
 }
 
 // drawnMost bounds the memory of rows: many times what any screen shows.
 const drawnMost = 1000
 
-// row is one line: a session, a task or a heading, which has the index -1.
+// row is one line: a session, a task or a heading, which has the indices -1.
 type row struct {
 	id      sessions.ID
-	session int // index into sessions
-	task    int // index into tasks
-	project string
+	session int    // index into sessions
+	task    int    // index into tasks
+	group   string // what the sessions under a heading have in common; "" is the heading of the tasks
 }
 
 // New returns an empty list.
 func New(theme *style.Theme) *Pane {
-	return &Pane{theme: theme, focused: true, drawn: make(map[look]string)}
+	return &Pane{theme: theme, focused: true, order: ByProject, drawn: make(map[look]string)}
 }
 
 // SetTheme changes the styles.
@@ -88,26 +98,22 @@ func (p *Pane) SetFocus(f bool) { p.focused = f }
 
 // Set replaces the sessions. When the selected one is gone its neighbour is selected; the first one when there was none.
 func (p *Pane) Set(all []sessions.Session) {
-	p.sessions = slices.Clone(all)
-	slices.SortFunc(p.sessions, func(a, b sessions.Session) int {
-		return cmp.Or(
-			cmp.Compare(a.Project, b.Project),
-			a.CreatedAt.Compare(b.CreatedAt),
-			cmp.Compare(a.ID, b.ID),
-		)
-	})
+	p.all = slices.Clone(all)
+	slices.SortFunc(p.all, byProject)
+	p.kept = p.selected
 	p.arrange()
 }
 
 // arrange lays out the rows, and sees to it that something is selected.
 func (p *Pane) arrange() {
 	was := p.index(p.selected)
+	p.sessions, p.tasks = p.pickSessions(), p.pickTasks()
 	p.rows, p.ids = p.rows[:0], nil
-	project := ""
+	group := ""
 	for i, s := range p.sessions {
-		if s.Project != project {
-			project = s.Project
-			p.rows = append(p.rows, row{session: -1, task: -1, project: project})
+		if g := p.order.group(s); g != group {
+			group = g
+			p.rows = append(p.rows, row{session: -1, task: -1, group: group})
 		}
 		p.rows = append(p.rows, row{id: s.ID, session: i, task: -1})
 		p.ids = append(p.ids, s.ID)
@@ -134,7 +140,7 @@ func (p *Pane) Selected() (sessions.Session, bool) { return p.Session(p.selected
 // SelectedID returns the id of the selected session or task, "" when there is none.
 func (p *Pane) SelectedID() sessions.ID { return p.selected }
 
-// Session returns the session with the given id.
+// Session returns the session with the given id, if it is shown.
 func (p *Pane) Session(id sessions.ID) (sessions.Session, bool) {
 	i := slices.IndexFunc(p.sessions, func(s sessions.Session) bool { return s.ID == id })
 	if i < 0 {
@@ -143,8 +149,8 @@ func (p *Pane) Session(id sessions.ID) (sessions.Session, bool) {
 	return p.sessions[i], true
 }
 
-// Sessions returns all sessions in the order shown. The caller must not change them.
-func (p *Pane) Sessions() []sessions.Session { return p.sessions }
+// Sessions returns all sessions, also those that are not shown, by project. The caller must not change them.
+func (p *Pane) Sessions() []sessions.Session { return p.all }
 
 // Select selects a session or a task, if it is there.
 func (p *Pane) Select(id sessions.ID) bool {
@@ -172,8 +178,8 @@ func (p *Pane) Last() { p.Move(len(p.ids)) }
 
 // At returns the session or task shown in line y of the area.
 func (p *Pane) At(y int) (sessions.ID, bool) {
-	i := p.top + y - 1 // line 0 is the heading
-	if y < 1 || y >= p.h || i >= len(p.rows) || p.rows[i].id == "" {
+	i := p.top + y - p.head()
+	if y < p.head() || y >= p.h || i >= len(p.rows) || p.rows[i].id == "" {
 		return "", false
 	}
 	return p.rows[i].id, true
@@ -186,7 +192,7 @@ func (p *Pane) index(id sessions.ID) int {
 // follow scrolls as little as possible to show the selected row, and its project's heading when it is the first below
 // it.
 func (p *Pane) follow() {
-	visible := p.h - 1
+	visible := p.h - p.head()
 	if visible <= 0 {
 		p.top = 0
 		return
@@ -210,16 +216,19 @@ func (p *Pane) View() []string {
 	}
 	lines := make([]string, 0, p.h)
 	lines = append(lines, p.heading())
+	if p.head() > 1 {
+		lines = append(lines, p.filterLine())
+	}
 	for i := p.top; i < len(p.rows) && len(lines) < p.h; i++ {
 		switch r := p.rows[i]; {
 		case r.session >= 0:
 			lines = append(lines, p.session(p.sessions[r.session]))
 		case r.task >= 0:
 			lines = append(lines, p.task(p.tasks[r.task]))
-		case r.project == "":
+		case r.group == "":
 			lines = append(lines, p.taskHeading())
 		default:
-			lines = append(lines, p.theme.Tone(style.Muted).Bold(true).Render(pad(" "+clean(r.project), p.w)))
+			lines = append(lines, p.theme.Tone(style.Muted).Bold(true).Render(pad(" "+clean(r.group), p.w)))
 		}
 	}
 	for len(lines) < p.h {
@@ -228,18 +237,26 @@ func (p *Pane) View() []string {
 	return lines
 }
 
-// heading says how many there are, and how many want the user.
+// heading says how many there are, how many want the user, and how they are sorted.
 func (p *Pane) heading() string {
 	waiting := 0
-	for _, s := range p.sessions {
+	for _, s := range p.all {
 		if s.State == sessions.WaitingForInput {
 			waiting++
 		}
 	}
+	right := fmt.Sprintf("%d ", len(p.all))
 	if waiting > 0 {
-		return p.section(" Sessions", fmt.Sprintf("%d waiting ", waiting), true)
+		right = fmt.Sprintf("%d waiting ", waiting)
 	}
-	return p.section(" Sessions", fmt.Sprintf("%d ", len(p.sessions)), false)
+	left := " Sessions"
+	if p.order != ByProject {
+		left += " by " + string(p.order)
+		if ansi.StringWidth(left)+ansi.StringWidth(right) >= p.w {
+			left = " by " + string(p.order)
+		}
+	}
+	return p.section(left, right, waiting > 0)
 }
 
 // section is the heading of a part of the list.
@@ -288,6 +305,9 @@ func (p *Pane) draw(l look) string {
 	word := ""
 	if p.w >= wordsFrom {
 		word = " " + l.badge.Word + " "
+		if l.load != "" {
+			word = " " + l.load + word
+		}
 	}
 	room := p.w - 3 - ansi.StringWidth(word)
 	if l.unseen {

@@ -27,14 +27,15 @@ type Toast struct {
 type Bar struct {
 	Banner string // trouble that lasts; stays until it is over
 	Toast  Toast
+	Note   string // what can still be done about what happened; a toast hides it
 	Hints  []Hint
 }
 
 // Quiet reports whether the bar has nothing to say but hints.
-func (b Bar) Quiet() bool { return b.Banner == "" && b.Toast.Text == "" }
+func (b Bar) Quiet() bool { return b.Banner == "" && b.Toast.Text == "" && b.Note == "" }
 
-// View returns the line, exactly w cells wide. A banner comes first, then a toast, and hints fill what is left: as many
-// as fit whole.
+// View returns the line, exactly w cells wide. A banner comes first, then a toast or note, and hints fill what is left:
+// as many as fit whole.
 func (b Bar) View(t *style.Theme, w int) string {
 	if w <= 0 {
 		return ""
@@ -54,6 +55,8 @@ func (b Bar) View(t *style.Theme, w int) string {
 			s = t.Failure
 		}
 		put(s.Render(fit(" "+b.Toast.Text, left)))
+	} else if b.Note != "" && left > 4 {
+		put(t.Toast.Render(fit(" "+b.Note, left)))
 	}
 	for _, h := range b.Hints {
 		need := 2 + ansi.StringWidth(h.Key) + 1 + ansi.StringWidth(h.Does)

@@ -110,6 +110,24 @@ func Duration(d time.Duration) string {
 	return fmt.Sprintf("%dd%02dh", int(d.Hours())/24, int(d.Hours())%24)
 }
 
+// Load spells what a task uses now in at most nine cells: a share of one core, which is negative while it is not known,
+// and memory.
+func Load(cpu float64, memory int64) string {
+	if cpu < 0 {
+		return short(memory)
+	}
+	return fmt.Sprintf("%d%% %s", int(100*cpu+0.5), short(memory))
+}
+
+// short spells a number of bytes in at most four cells.
+func short(n int64) string {
+	const mib = 1 << 20
+	if n < 1000*mib {
+		return fmt.Sprintf("%dM", (n+mib-1)/mib)
+	}
+	return fmt.Sprintf("%.1fG", float64(n)/(1<<30))
+}
+
 // Memory spells a number of bytes.
 func Memory(n int64) string {
 	const kib, mib, gib = 1 << 10, 1 << 20, 1 << 30

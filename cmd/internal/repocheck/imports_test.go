@@ -18,7 +18,7 @@ var may = map[string][]string{ //nolint:gochecknoglobals // a table
 	"cmd/internal/sock":      {},
 	"cmd/internal/spawn":     {"sessions"},
 	"cmd/internal/doctor":    {"sessions"},
-	"cmd/internal/logtail":   {},
+	"cmd/internal/logtail":   {"sessions"},
 	"cmd/internal/repocheck": {},
 
 	"vt": {},

@@ -100,7 +100,9 @@ func New(cfg Config) http.Handler {
 		"GET /v1/tasks/{id}":                a.task,
 		"DELETE /v1/tasks/{id}":             a.removeTask,
 		"POST /v1/tasks/{id}/cancel":        a.cancelTask,
+		"POST /v1/tasks/{id}/seen":          a.seeTask,
 		"GET /v1/tasks/{id}/log/marks":      a.logMarks,
+		"GET /v1/tasks/{id}/log/find":       a.findInLog,
 		"DELETE /v1/terminals/{id}/journal": a.removeJournal,
 	} {
 		mux.HandleFunc(pattern, a.answer(h))

@@ -21,10 +21,13 @@ type Tasks interface {
 	List(ctx context.Context) ([]rtapi.Task, error)
 	Get(ctx context.Context, id string) (rtapi.Task, error)
 	Cancel(ctx context.Context, id string, req rtapi.CancelRequest) (rtapi.Task, error)
+	See(ctx context.Context, id string) (rtapi.Task, error)
 	Remove(ctx context.Context, id string) error
 	Usage(ctx context.Context) (map[string]rtapi.Usage, error)
 	// Log opens the log at offset; nil when there is nothing there. With wait it first waits for that to change.
 	Log(ctx context.Context, id string, offset int64, wait bool) (rtapi.LogInfo, *os.File, error)
+	// Find looks for text that begins from one offset up to another.
+	Find(ctx context.Context, id, text string, from, to int64) (rtapi.LogPlace, error)
 	Marks(ctx context.Context, id string, from int64) ([]rtapi.LogMark, error)
 }
 
@@ -60,6 +63,10 @@ func (a api) cancelTask(r *http.Request) (any, error) {
 	return a.Tasks.Cancel(r.Context(), r.PathValue("id"), req)
 }
 
+func (a api) seeTask(r *http.Request) (any, error) {
+	return a.Tasks.See(r.Context(), r.PathValue("id"))
+}
+
 func (a api) logMarks(r *http.Request) (any, error) {
 	from, err := offset(r.URL.Query(), "from")
 	if err != nil {
@@ -71,6 +78,27 @@ func (a api) logMarks(r *http.Request) (any, error) {
 	}
 	return marks, err
 }
+
+func (a api) findInLog(r *http.Request) (any, error) {
+	q := r.URL.Query()
+	from, err := offset(q, "from")
+	if err != nil {
+		return nil, err
+	}
+	to, err := offset(q, "to")
+	if err != nil {
+		return nil, err
+	}
+	text := q.Get("text")
+	if text == "" || len(text) > sessions.MaxLogFindText || to-from > sessions.MaxLogFind {
+		return nil, &rtapi.Error{Code: "invalid", Message: fmt.Sprintf(
+			"a search wants a text of at most %d bytes and at most %d bytes to look through", sessions.MaxLogFindText, sessions.MaxLogFind)}
+	}
+	return a.Tasks.Find(r.Context(), r.PathValue("id"), text, from, to)
+}
+
+// copySize is how much of a log is copied at a time: what a unix socket takes at once (net.core.wmem_default).
+const copySize = 208 << 10
 
 // log sends bytes of a task's log. It has no deadline of its own but that of its reader, who must go on reading.
 func (a api) log(w http.ResponseWriter, r *http.Request) {
@@ -111,7 +139,8 @@ func (a api) log(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(requestTimeout)) // it can on a socket
-	if _, err := io.Copy(w, io.LimitReader(f, n)); err != nil {
+	// Not io.Copy: net/http would copy in pieces of 32 KiB, of which each costs two system calls here and in the server.
+	if _, err := io.CopyBuffer(struct{ io.Writer }{w}, io.LimitReader(f, n), make([]byte, min(n, copySize))); err != nil {
 		a.Log.Debug("log not sent", "err", err)
 	}
 }

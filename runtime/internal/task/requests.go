@@ -160,6 +160,28 @@ func (m *Manager) Cancel(ctx context.Context, id string, req rtapi.CancelRequest
 	return t, err
 }
 
+// See notes that somebody has looked at an ended task.
+func (m *Manager) See(ctx context.Context, id string) (t rtapi.Task, err error) {
+	err = m.do(ctx, func(context.Context) error {
+		if t, err = m.find(id); err != nil {
+			return err
+		}
+		if !t.Ended() {
+			return conflict("the task is still %s", t.State)
+		}
+		if t.Seen {
+			return nil
+		}
+		err = taskdir.Create(m.path(id), taskdir.SeenFile, taskdir.Seen{At: time.Now().UTC()})
+		if err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+		t, err = m.find(id)
+		return err
+	})
+	return t, err
+}
+
 // Remove deletes an ended task.
 func (m *Manager) Remove(ctx context.Context, id string) error {
 	return m.do(ctx, func(context.Context) error {
@@ -286,6 +308,21 @@ func (m *Manager) awaitLog(ctx context.Context, id string, offset int64) (rtapi.
 			return info, nil
 		}
 	}
+}
+
+// Find looks for text in a task's log.
+func (m *Manager) Find(ctx context.Context, id, text string, from, to int64) (rtapi.LogPlace, error) {
+	if !validID(id) {
+		return rtapi.LogPlace{}, notFound(id)
+	}
+	if _, err := os.Stat(m.path(id)); err != nil {
+		return rtapi.LogPlace{}, notFound(id)
+	}
+	at, err := taskdir.Find(ctx, m.path(id), []byte(text), from, to)
+	if err != nil {
+		return rtapi.LogPlace{}, fmt.Errorf("search the log of task %s: %w", id, err)
+	}
+	return rtapi.LogPlace{At: at}, nil
 }
 
 // Marks returns when the bytes of a task's log came.

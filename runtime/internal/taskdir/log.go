@@ -1,8 +1,11 @@
 package taskdir
 
 import (
+	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -64,6 +67,34 @@ func decodeMark(b []byte) rtapi.LogMark {
 		Offset: int64(binary.LittleEndian.Uint64(b)),                         //nolint:gosec // as written
 		At:     time.Unix(0, int64(binary.LittleEndian.Uint64(b[8:]))).UTC(), //nolint:gosec // as written
 	}
+}
+
+// Find returns where text begins first among the bytes of the log from one offset up to another, negative for nowhere.
+func Find(ctx context.Context, dir string, text []byte, from, to int64) (int64, error) {
+	f, err := os.Open(filepath.Join(dir, LogFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return -1, nil
+	}
+	if err != nil {
+		return -1, err
+	}
+	defer f.Close() //nolint:errcheck // nothing was written
+	const piece = 256 << 10
+	buf := make([]byte, piece+len(text)-1) // a place may reach over the end of a piece
+	for off := from; off < to && ctx.Err() == nil; off += piece {
+		part := buf[:min(piece, to-off)+int64(len(text)-1)]
+		n, err := f.ReadAt(part, off)
+		if i := bytes.Index(part[:n], text); i >= 0 {
+			return off + int64(i), nil
+		}
+		if errors.Is(err, io.EOF) {
+			return -1, nil
+		}
+		if err != nil {
+			return -1, err
+		}
+	}
+	return -1, ctx.Err()
 }
 
 // LogInfo describes the log as it is now; Ended is left to the caller.

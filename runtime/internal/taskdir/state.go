@@ -26,6 +26,15 @@ type World struct {
 // Look concludes what a task's directory says. It never fails: what cannot be understood is a task that is LOST, with
 // the reason.
 func Look(dir string, w World) rtapi.Task {
+	t := look(dir, w)
+	if t.Ended() {
+		_, err := os.Lstat(filepath.Join(dir, SeenFile))
+		t.Seen = err == nil
+	}
+	return t
+}
+
+func look(dir string, w World) rtapi.Task {
 	id := filepath.Base(dir)
 	meta, err := Read[Meta](dir, MetaFile)
 	if err == nil && meta.ID != id {

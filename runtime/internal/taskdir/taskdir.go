@@ -14,6 +14,7 @@
 //	cancel      the runtime    somebody wants the task to end
 //	usage.json  the runner     what it used
 //	exit        the runner     how it ended; written last, and the only proof of an end
+//	seen        the runtime    somebody has looked at the task since it ended
 //
 // The package has no goroutines and no locks of its own.
 package taskdir
@@ -47,6 +48,7 @@ const (
 	CancelFile = "cancel"
 	UsageFile  = "usage.json"
 	ExitFile   = "exit"
+	SeenFile   = "seen"
 )
 
 // maxFile bounds what is read of a file; meta.json may hold arguments of 128 KiB, escaped.
@@ -88,6 +90,11 @@ type Run struct {
 // Cancel says who wants the task to end.
 type Cancel struct {
 	By string    `json:"by"`
+	At time.Time `json:"at"`
+}
+
+// Seen says when somebody looked at the ended task first.
+type Seen struct {
 	At time.Time `json:"at"`
 }
 

@@ -101,7 +101,9 @@ func New(stop context.Context, cfg Config) *API {
 		"GET /v1/tasks/{id}":               a.task,
 		"DELETE /v1/tasks/{id}":            a.removeTask,
 		"POST /v1/tasks/{id}/cancel":       a.cancelTask,
+		"POST /v1/tasks/{id}/seen":         a.seeTask,
 		"GET /v1/tasks/{id}/log/marks":     a.logMarks,
+		"GET /v1/tasks/{id}/log/find":      a.findInLog,
 	} {
 		timeout := requestTimeout
 		switch pattern {

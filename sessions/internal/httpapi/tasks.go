@@ -38,6 +38,11 @@ func (a *API) cancelTask(ctx context.Context, r *http.Request) (int, any, error)
 	return http.StatusOK, t, err
 }
 
+func (a *API) seeTask(ctx context.Context, r *http.Request) (int, any, error) {
+	t, err := a.cfg.Service.SeeTask(ctx, id(r))
+	return http.StatusOK, t, err
+}
+
 func (a *API) taskUsage(ctx context.Context, _ *http.Request) (int, any, error) {
 	all, err := a.cfg.Service.TaskUsage(ctx)
 	return http.StatusOK, all, err
@@ -51,6 +56,14 @@ func (a *API) logMarks(ctx context.Context, r *http.Request) (int, any, error) {
 	marks, err := a.cfg.Service.LogMarks(ctx, id(r), from)
 	return http.StatusOK, marks, err
 }
+
+func (a *API) findInLog(ctx context.Context, r *http.Request) (int, any, error) {
+	place, err := a.cfg.Service.FindInLog(ctx, id(r), r.URL.RawQuery)
+	return http.StatusOK, place, err
+}
+
+// copySize is how much of a log is copied at a time: what a unix socket takes at once (net.core.wmem_default).
+const copySize = 208 << 10
 
 // taskLog passes the runtime's answer on. A reader may wait in it for output, so it ends with the server's life too.
 func (a *API) taskLog(w http.ResponseWriter, r *http.Request) {
@@ -71,8 +84,12 @@ func (a *API) taskLog(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	w.WriteHeader(http.StatusOK)
+	if answer.ContentLength == 0 {
+		return
+	}
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(requestTimeout)) // it can on a socket
-	if _, err := io.Copy(w, answer.Body); err != nil {
+	// Not io.Copy: net/http would copy in pieces of 32 KiB, of which each costs two system calls.
+	if _, err := io.CopyBuffer(struct{ io.Writer }{w}, answer.Body, make([]byte, copySize)); err != nil {
 		a.cfg.Log.Debug("log not sent", "error", err)
 	}
 }

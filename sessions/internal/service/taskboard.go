@@ -79,7 +79,7 @@ func taskOf(t rtapi.Task, node string) sessions.Task {
 		State: sessions.TaskState(t.State), Reason: sessions.CleanLine(t.Reason, maxReason), ExitCode: t.ExitCode, Signal: t.Signal,
 		CreatedAt: t.CreatedAt, StartedAt: t.StartedAt, EndedAt: t.EndedAt,
 		After: sessions.ID(t.After), Group: sessions.CleanLine(t.Group, sessions.MaxGroup), GroupLimit: t.GroupLimit,
-		CancelledBy: sessions.CleanLine(t.CancelledBy, maxReason), Strays: t.Strays, Node: node,
+		CancelledBy: sessions.CleanLine(t.CancelledBy, maxReason), Strays: t.Strays, Seen: t.Seen, Node: node,
 	}
 	if out.Command == nil {
 		out.Command = []string{} // [], not null

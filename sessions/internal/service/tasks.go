@@ -19,9 +19,11 @@ type Tasks interface {
 	Tasks(ctx context.Context) ([]rtapi.Task, error)
 	Task(ctx context.Context, id string) (rtapi.Task, error)
 	CancelTask(ctx context.Context, id string, req rtapi.CancelRequest) (rtapi.Task, error)
+	SeeTask(ctx context.Context, id string) (rtapi.Task, error)
 	RemoveTask(ctx context.Context, id string) error
 	TaskUsage(ctx context.Context) (map[string]rtapi.Usage, error)
 	LogMarks(ctx context.Context, id string, from int64) ([]rtapi.LogMark, error)
+	FindInLog(ctx context.Context, id, rawQuery string) (rtapi.LogPlace, error)
 }
 
 // maxTaskTime bounds timeout and grace; a year.
@@ -139,6 +141,15 @@ func (s *Service) CancelTask(ctx context.Context, id sessions.ID, by string) (se
 	return taskOf(t, s.Node), nil
 }
 
+// SeeTask notes that somebody has looked at an ended task.
+func (s *Service) SeeTask(ctx context.Context, id sessions.ID) (sessions.Task, error) {
+	t, err := s.Runtime.SeeTask(ctx, string(id))
+	if err != nil {
+		return sessions.Task{}, runtimeError(err)
+	}
+	return taskOf(t, s.Node), nil
+}
+
 // RemoveTask deletes an ended task with its log.
 func (s *Service) RemoveTask(ctx context.Context, id sessions.ID) error {
 	if err := s.Runtime.RemoveTask(ctx, string(id)); err != nil {
@@ -171,6 +182,15 @@ func (s *Service) LogMarks(ctx context.Context, id sessions.ID, from int64) ([]s
 		out[i] = sessions.LogMark(m)
 	}
 	return out, nil
+}
+
+// FindInLog looks for text in a task's log; the runtime reads the query.
+func (s *Service) FindInLog(ctx context.Context, id sessions.ID, rawQuery string) (sessions.LogPlace, error) {
+	place, err := s.Runtime.FindInLog(ctx, string(id), rawQuery)
+	if err != nil {
+		return sessions.LogPlace{}, runtimeError(err)
+	}
+	return sessions.LogPlace(place), nil
 }
 
 // RuntimeError makes an error of the runtime, met outside of the use cases, one for people.

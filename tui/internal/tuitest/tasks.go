@@ -45,6 +45,12 @@ func (b *Backend) RemoveTask(_ context.Context, id sessions.ID) error {
 	return b.Tasks.OnRemove(id)
 }
 
+// SeeTask implements tui.TaskService.
+func (b *Backend) SeeTask(context.Context, sessions.ID) error {
+	b.count("see task")
+	return nil
+}
+
 // TaskUsage implements tui.TaskService.
 func (b *Backend) TaskUsage(context.Context) (map[sessions.ID]sessions.Usage, error) {
 	b.count("task usage")
