@@ -34,7 +34,6 @@ func inPath(t testing.TB, c *harness.Corral, dir string) {
 func waits(c *harness.Corral, id sessions.ID, reasons ...string) sessions.Session {
 	c.T.Helper()
 	var s sessions.Session
-	begun := time.Now()
 	c.Eventually(harness.Soon, func() error {
 		s = c.Session(id)
 		if s.State != sessions.WaitingForInput || s.Agent == nil || !slices.Contains(reasons, s.StateReason) {
@@ -42,10 +41,29 @@ func waits(c *harness.Corral, id sessions.ID, reasons ...string) sessions.Sessio
 		}
 		return nil
 	})
-	if took := time.Since(begun); rounds.Timing() && took > 2*time.Second {
-		c.T.Errorf("%v took %v", reasons, took)
+	if rounds.Timing() {
+		promptly(c, s)
 	}
 	return s
+}
+
+// promptly checks that a session began to wait within 2 s of the evidence.
+func promptly(c *harness.Corral, s sessions.Session) {
+	c.T.Helper()
+	var events []sessions.Event
+	c.JSON(&events, "events", string(s.ID))
+	slices.Reverse(events)
+	for _, e := range events {
+		if e.From == e.To {
+			continue
+		}
+		took := e.At.Sub(s.Agent.Since)
+		c.T.Logf("%s %v after the evidence (%s)", e.Reason, took.Round(time.Millisecond), s.Agent.Evidence)
+		if e.To == sessions.WaitingForInput && took > 2*time.Second {
+			c.T.Errorf("%s was seen %v after the evidence", e.Reason, took)
+		}
+		return
+	}
 }
 
 // TestAgents follows one session of an agent through its life: what it asks is shown, its conversation is followed, a

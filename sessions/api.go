@@ -33,12 +33,15 @@ type UpdateRequest struct {
 // session is live; with Restart true the session is restarted, only from STOPPED, FAILED or RECOVERABLE, else 409.
 type ReconnectRequest struct {
 	Restart bool `json:"restart"`
+	// Conversation says which conversation a restarted agent goes on with; empty: its own.
+	Conversation ConversationChoice `json:"conversation,omitempty"`
 }
 
-// InputRequest is the body of POST /v1/sessions/{id}/input. Text goes first, then Keys (tmux names, as C-c), then
-// Enter.
+// InputRequest is the body of POST /v1/sessions/{id}/input. Text goes first, as a paste if asked for, then Keys (tmux
+// names, as C-c), then Enter.
 type InputRequest struct {
 	Text  string   `json:"text,omitempty"`
+	Paste bool     `json:"paste,omitempty"`
 	Keys  []string `json:"keys,omitempty"`
 	Enter bool     `json:"enter,omitempty"`
 }
@@ -161,6 +164,7 @@ const (
 type Change struct {
 	Type     ChangeType      `json:"type"`
 	Sessions []Session       `json:"sessions,omitempty"` // snapshot
+	Partial  bool            `json:"partial,omitempty"`  // snapshot: the rows are not read yet, other sessions may exist; a whole one follows
 	Session  *Session        `json:"session,omitempty"`  // session
 	ID       ID              `json:"id,omitempty"`       // removed, taskRemoved
 	Tasks    []Task          `json:"tasks,omitempty"`    // snapshot, tasks

@@ -32,6 +32,7 @@ type display interface {
 	Lend(f func() error) error
 	StopProcess() error
 	Copy(text []byte)
+	Notify(n terminal.Notice)
 }
 
 // App is the root model. Everything in it belongs to the loop.
@@ -75,7 +76,13 @@ type App struct {
 	focused bool           // shown has the keyboard
 	leftAt  time.Time      // when the prefix key was pressed last, if no key came since
 	overlay dialog.Overlay
-	toast   status.Toast
+
+	agents     []sessions.Kind // kinds of session that are agents
+	attention  attention
+	recovering recovering
+
+	toast  status.Toast
+	losses losses
 
 	cols, rows int
 	zoomed     bool
@@ -121,6 +128,8 @@ func newApp(cfg Config, d display, w *work, p *pump, colors style.Colors, cols, 
 		sessions:   make(map[sessions.ID]sessions.Session),
 		wanted:     cfg.StartSelected,
 		tasks:      newTasks(),
+		agents:     cfg.Agents,
+		attention:  attention{unseen: make(map[sessions.ID]bool), notify: cfg.Notify},
 		replay:     cmp.Or(cfg.Replay, defaultReplay),
 		clip:       cfg.Clip,
 		raw:        cfg.Raw,
@@ -223,6 +232,12 @@ func (a *App) handle(msg tea.Msg) tea.Cmd {
 		if m.generation == a.resizeGeneration {
 			a.resizePanes()
 		}
+	case lostSettledMsg:
+		return a.lostSettled(m)
+	case recoveryPlannedMsg:
+		return a.recoveryPlanned(m)
+	case recoveryResultMsg:
+		return a.recoveryResult(m)
 	case openPaneMsg:
 		if a.shown != nil && a.shown.ID() == m.id {
 			return a.open(a.shown)

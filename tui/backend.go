@@ -22,6 +22,10 @@ type Backend interface {
 type SessionService interface {
 	Create(ctx context.Context, r sessions.CreateRequest) (sessions.Session, error)
 	Restart(ctx context.Context, id sessions.ID) (sessions.Session, error)
+	// RestartIn restarts an agent in the conversation that choice names.
+	RestartIn(ctx context.Context, id sessions.ID, choice sessions.ConversationChoice) (sessions.Session, error)
+	// Recovery returns what a restart of each lost session would do, of one project or, with "", of all.
+	Recovery(ctx context.Context, project string) ([]sessions.Recovery, error)
 	Stop(ctx context.Context, id sessions.ID) (sessions.Session, error)
 	Close(ctx context.Context, id sessions.ID) (sessions.Session, error)
 	Update(ctx context.Context, id sessions.ID, r sessions.UpdateRequest) (sessions.Session, error)

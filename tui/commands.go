@@ -49,10 +49,12 @@ func (o operation) done(title string) string {
 const (
 	requestDeadline    = 15 * time.Second
 	completionDeadline = 3 * time.Second
+	recoveryDeadline   = 35 * time.Second // it looks for the transcripts of all lost sessions
 	startDeadline      = 60 * time.Second // a first start makes a database cluster
 )
 
 func (a *App) create(form *dialog.NewSession, r sessions.CreateRequest) tea.Cmd {
+	r = a.asAgent(r)
 	return a.work.do(startDeadline, func(ctx context.Context) tea.Msg {
 		s, err := a.backend.Create(ctx, r)
 		return createdMsg{form: form, session: s, err: err}

@@ -217,7 +217,7 @@ func (a *App) hints() []status.Hint {
 	}
 	var hints, last []status.Hint
 	for _, action := range []keys.Action{
-		keys.StartUp, keys.Enter, keys.ShowLog, keys.Create, keys.Run, keys.Restart, keys.Stop, keys.Remove,
+		keys.StartUp, keys.Attend, keys.Enter, keys.ShowLog, keys.Create, keys.Run, keys.Restart, keys.Recover, keys.Stop, keys.Remove,
 		keys.Details, keys.Zoom, keys.Help, keys.Quit,
 	} {
 		if keys.Reason(action, situation) != "" {

@@ -16,6 +16,7 @@ func (a *App) watched(m watchedMsg) tea.Cmd {
 		a.watch = *m.link
 	}
 	var revived []sessions.ID
+	var lost []sessions.Session
 	for _, c := range m.changes {
 		a.taskChanged(c)
 		switch c.Type {
@@ -24,8 +25,19 @@ func (a *App) watched(m watchedMsg) tea.Cmd {
 			fresh := make(map[sessions.ID]sessions.Session, len(c.Sessions))
 			for _, s := range c.Sessions {
 				fresh[s.ID] = s
+				a.notice(s)
+				if a.loses(s) {
+					lost = append(lost, s)
+				}
 				if a.revives(s) {
 					revived = append(revived, s.ID)
+				}
+			}
+			if c.Partial { // of a server that has just started: what it does not know yet is as it was
+				for id, s := range a.sessions {
+					if _, told := fresh[id]; !told {
+						fresh[id] = s
+					}
 				}
 			}
 			a.sessions, a.nodes, a.database = fresh, c.Nodes, c.Database
@@ -33,9 +45,13 @@ func (a *App) watched(m watchedMsg) tea.Cmd {
 			if c.Session == nil {
 				continue
 			}
+			if a.loses(*c.Session) {
+				lost = append(lost, *c.Session)
+			}
 			if a.revives(*c.Session) {
 				revived = append(revived, c.Session.ID)
 			}
+			a.notice(*c.Session)
 			a.sessions[c.Session.ID] = *c.Session
 		case sessions.ChangeRemoved:
 			delete(a.sessions, c.ID)
@@ -46,7 +62,7 @@ func (a *App) watched(m watchedMsg) tea.Cmd {
 		case sessions.ChangeAlive, sessions.ChangeTask, sessions.ChangeTaskGone, sessions.ChangeTasks:
 		}
 	}
-	cmds := []tea.Cmd{a.relist(), a.countdown()}
+	cmds := []tea.Cmd{a.relist(), a.countdown(), a.lookForLost(), a.tellLosses(lost)}
 	for _, id := range revived {
 		if p := a.panes.get(id); p != nil {
 			cmds = append(cmds, a.open(p))
@@ -58,6 +74,8 @@ func (a *App) watched(m watchedMsg) tea.Cmd {
 // relist brings the list up to date with the sessions.
 func (a *App) relist() tea.Cmd {
 	a.list.Set(slices.Collect(maps.Values(a.sessions)))
+	a.forgetUnseen()
+	a.list.SetUnseen(a.attention.unseen)
 	a.relistTasks()
 	if a.wanted != "" && a.listed {
 		a.list.Select(a.wanted)
@@ -137,6 +155,9 @@ func (a *App) renamed(m renamedMsg) tea.Cmd {
 
 // finished takes the end of an operation.
 func (a *App) finished(m doneMsg) tea.Cmd {
+	if m.err != nil && a.chooseConversation(m) {
+		return nil
+	}
 	if m.err != nil {
 		return a.complain(m.op, m.err)
 	}

@@ -45,12 +45,15 @@ func (a *App) drawHeader(c *canvas.Canvas) {
 	title = ansi.Truncate(" "+title+" ", max(room-ansi.StringWidth(state), 4), "…")
 	left := a.theme.Tone(style.Strong).Render(title) + a.theme.Tone(badge.Tone).Render(state)
 	if free := room - ansi.StringWidth(left); free > 4 {
-		cwd := sessions.CleanLine(s.CWD, sessions.MaxPath)
+		tone, cwd := style.Muted, sessions.CleanLine(s.CWD, sessions.MaxPath)
+		if s.State == sessions.WaitingForInput && s.Agent != nil {
+			tone, cwd = style.Waiting, ansi.Truncate(waitsFor(s), free-1, "…")
+		}
 		// The end of a path says more than its beginning.
 		if over := ansi.StringWidth(cwd) - (free - 1); over > 0 {
 			cwd = ansi.TruncateLeft(cwd, over+1, "…")
 		}
-		left += a.theme.Tone(style.Muted).Render(cwd)
+		left += a.theme.Tone(tone).Render(cwd)
 	}
 	gap := max(room-ansi.StringWidth(left), 0)
 	tone := style.Muted

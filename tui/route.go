@@ -130,6 +130,10 @@ func (a *App) command(action keys.Action) tea.Cmd {
 		a.overlay.Open(dialog.NewHelp(a.keys, a.version))
 	case keys.Redraw:
 		a.display.Invalidate()
+	case keys.Attend:
+		return a.attend()
+	case keys.Recover:
+		return a.recoverKey()
 	case keys.StartUp:
 		return tea.Batch(a.startServer(), a.say("starting the server...", false))
 	case keys.Suspend:
@@ -158,6 +162,8 @@ func (a *App) situation() keys.Situation {
 		Live:        s.State.Live(),
 		Ended:       s.State.Ended(),
 		Recoverable: s.State == sessions.Recoverable,
+		Waiting:     len(a.waiting()) > 0,
+		Lost:        a.lost() > 0 || a.recovering.page != nil,
 		Starting:    s.State == sessions.Starting,
 		Stopping:    s.State == sessions.Stopping,
 		Down:        down,
@@ -199,6 +205,15 @@ func (a *App) perform(d dialog.Dialog, action dialog.Action) tea.Cmd {
 		case dialog.OpRemoveTask:
 			return a.operateTask(opRemoveTask, m.ID)
 		}
+	case dialog.ConversationChosen:
+		a.overlay.Close()
+		return a.restartIn(m.ID, m.Conversation)
+	case dialog.RecoverWanted:
+		if page, ok := d.(*dialog.Recover); ok {
+			return a.beginRecovery(page)
+		}
+	case dialog.RecoverStopped:
+		a.stopRecovery()
 	case dialog.TaskWanted:
 		if form, ok := d.(*dialog.NewTask); ok {
 			return a.runTask(form, m.Request)

@@ -40,6 +40,10 @@ type Config struct {
 	StartSelected sessions.ID
 	// SaveFocus, when set, is called with the selected session or task when the dashboard closes.
 	SaveFocus func(sessions.ID)
+	// Agents are the agents that sessions can run: a command that begins with one of these names becomes its session.
+	Agents []sessions.Kind
+	// Notify says how the terminal calls the user when a session begins to wait.
+	Notify terminal.Notice
 	// Replay is how many lines of history are asked for when somebody looks back; 0 is a default.
 	Replay int
 	// Clip fills the clipboard of this machine; nil when it has none. What is copied goes to the terminal's anyway.

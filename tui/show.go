@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"fmt"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -23,6 +24,7 @@ func (a *App) show() tea.Cmd {
 	if !ok {
 		return a.hide()
 	}
+	a.saw(s.ID)
 	if a.shown != nil && a.shown.ID() == s.ID {
 		return a.openSoon(a.shown)
 	}
@@ -61,7 +63,10 @@ func (a *App) newPane(id sessions.ID) *termpane.Pane {
 		},
 		Options: sessions.StreamOptions{Mode: sessions.ModePreview, Client: a.client},
 		Changed: a.pump.paneChanged,
-		Told:    a.pump.told,
+		Fault: func(id sessions.ID, fault any, stack []byte) {
+			a.log.Error("pane drawn anew after a fault", "session", id, "fault", fmt.Sprint(fault), "stack", string(stack))
+		},
+		Told: a.pump.told,
 	}, max(a.layout.pane.W, 1), max(a.layout.pane.H, 1))
 }
 

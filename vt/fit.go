@@ -4,10 +4,11 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/clipperhouse/displaywidth"
 )
 
-// fitter writes clusters so that displaywidth, by which lipgloss and Bubble Tea measure, sees each as wide as its cell.
+// fitter writes clusters so that displaywidth, by which everything else in Corral measures, sees each as wide as its cell.
 // tmux decides about a character at a time; displaywidth looks at what characters form together, so neighbours that
 // are apart in the cells can melt into one, and some clusters have another width.
 type fitter struct {
@@ -38,30 +39,48 @@ func (f *fitter) append(b []byte, cells []Cell) ([]byte, int) {
 		return append(b, text...), n
 	}
 	text = fit(text, n)
-	if f.prev != "" && measure(f.prev, "", text) != f.width+n {
-		if measure(f.prev, zwnj, text) == f.width+n {
-			b = append(b, zwnj...)
-		} else {
-			text = "  "[:n]
-		}
+	if f.prev != "" {
+		var between string
+		between, text = f.apart(text, n)
+		b = append(b, between...)
 	}
 	f.prev, f.width = text, n
 	return append(b, text...), n
 }
 
-// measure returns the width of three texts together.
-func measure(a, b, c string) int {
-	var buf [64]byte // enough for nearly all, so that nothing is allocated
-	return displaywidth.Bytes(append(append(append(buf[:0], a...), b...), c...))
+// apart returns text, or blanks, and what has to be written before it so that it adds n columns to what was written last.
+func (f *fitter) apart(text string, n int) (between, fitted string) {
+	for _, fitted := range []string{text, "  "[:n]} {
+		for _, between := range []string{"", zwnj} {
+			if measures(f.width+n, f.prev, between, fitted) {
+				return between, fitted
+			}
+		}
+	}
+	return zwnj, "  "[:n]
 }
+
+// measures reports whether three texts together measure width. x/ansi, with which lipgloss measures, takes ASCII by itself,
+// also where displaywidth takes what follows as a part of it: it has to be asked where that makes a difference.
+func measures(width int, a, b, c string) bool {
+	var buf [64]byte // enough for nearly all, so that nothing is allocated
+	text := append(append(append(buf[:0], a...), b...), c...)
+	if displaywidth.Bytes(text) != width {
+		return false
+	}
+	return !beginsASCII(a) && !beginsASCII(c) || ansi.StringWidth(string(text)) == width
+}
+
+// beginsASCII reports whether a cluster of several characters begins with one of ASCII.
+func beginsASCII(text string) bool { return len(text) > 1 && text[0] < utf8.RuneSelf }
 
 // fit returns text, or what comes nearest to it, that measures width.
 func fit(text string, width int) string {
-	if displaywidth.String(text) == width {
+	if measures(width, "", "", text) {
 		return text
 	}
 	r, size := utf8.DecodeRuneInString(text)
-	if bare := strings.Map(dropVariation, text); displaywidth.String(bare) == width {
+	if bare := strings.Map(dropVariation, text); measures(width, "", "", bare) {
 		return bare
 	}
 	if first := text[:size]; displaywidth.String(first) == width {

@@ -19,6 +19,7 @@ const (
 // any.
 type Screen struct {
 	onEvent func(Event)
+	onFault func(fault any, stack []byte)
 	now     func() time.Time
 	widths  *Widths
 
@@ -84,7 +85,19 @@ func (s *Screen) Write(p []byte) (int, error) {
 }
 
 func (s *Screen) writePiece(p []byte) {
+	events := s.take(p)
+	if s.onEvent != nil {
+		for _, e := range events {
+			s.onEvent(e)
+		}
+	}
+}
+
+// take lets p take effect and returns what it led to.
+func (s *Screen) take(p []byte) []Event {
 	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer s.rescue()
 	s.term.swept = false
 	s.parser.feed(p, s.term)
 	s.stale = true
@@ -94,12 +107,7 @@ func (s *Screen) writePiece(p []byte) {
 	}
 	events := s.term.events
 	s.term.events = nil
-	s.mu.Unlock()
-	if s.onEvent != nil {
-		for _, e := range events {
-			s.onEvent(e)
-		}
-	}
+	return events
 }
 
 // synchronize is called by the terminal, under mu, when a synchronized update begins or ends.
@@ -125,6 +133,7 @@ func (s *Screen) synchronize(begin bool) {
 func (s *Screen) Resize(cols, rows int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	defer s.rescue()
 	s.term.resize(clampSize(cols), clampSize(rows))
 	s.holding = false
 	s.stale = true
@@ -147,9 +156,14 @@ func (s *Screen) Frame() *Frame {
 		return s.frame
 	}
 	if s.stale {
-		s.build()
+		s.rebuild()
 	}
 	return s.frame
+}
+
+func (s *Screen) rebuild() {
+	defer s.rescue()
+	s.build()
 }
 
 // Version returns Frame's version.

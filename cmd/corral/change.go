@@ -12,10 +12,23 @@ import (
 // The verbs that change one session: restart, stop, close, rename, rm.
 
 func (p *program) restartCommand() *cobra.Command {
-	return p.changeCommand("restart ID", "start an ended session again: same id, title and directory, a fresh process",
+	var latest, fresh bool
+	cmd := p.changeCommand("restart ID", "start an ended session again: same id, title, directory and conversation, a fresh process",
 		func(ctx context.Context, client *sessionclient.Client, s sessions.Session) (sessions.Session, error) {
-			return client.Restart(ctx, s.ID)
+			choice := sessions.ConversationOwn
+			switch {
+			case latest && fresh:
+				return s, usage("--latest and --fresh exclude each other", "give one of them")
+			case latest:
+				choice = sessions.ConversationLatest
+			case fresh:
+				choice = sessions.ConversationFresh
+			}
+			return client.RestartIn(ctx, s.ID, choice)
 		})
+	cmd.Flags().BoolVar(&latest, "latest", false, "an agent: go on with the newest conversation of its directory that no other session runs")
+	cmd.Flags().BoolVar(&fresh, "fresh", false, "an agent: begin a new conversation")
+	return cmd
 }
 
 func (p *program) stopCommand() *cobra.Command {

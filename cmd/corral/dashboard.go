@@ -4,11 +4,14 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 
 	"corral/cmd/internal/clipboard"
+	"corral/cmd/internal/config"
 	"corral/cmd/internal/paths"
 	"corral/sessions"
 	"corral/sessions/sessionclient"
@@ -78,6 +81,7 @@ func (p *program) dashboard(ctx context.Context) error {
 	}
 	log, closeLog := c.log(dashboardLog)
 	defer closeLog()
+	c.linkAgent(log)
 	term, err := terminal.Open(terminal.Config{
 		In: p.stdin, Out: p.stdout, Env: c.terminalEnv(), StatePath: c.paths.Terminals(),
 		Mouse: c.config.Mouse, Prefix: prefix, Log: log,
@@ -122,8 +126,9 @@ func (p *program) dashboardConfig(c *corral, client *sessionclient.Client, term 
 		Raw:  func(ctx context.Context, id sessions.ID) error { return p.zoom(ctx, c, client, id, prefix, log) },
 		Keys: keymap, Replay: c.replay(), Clip: clip, Clipboard: tui.Clipboard(c.config.Clipboard),
 		Backend: backend{client, c}, Terminal: term, Log: log, Theme: theme,
-		Prefix: prefix, Version: version,
-		CWD: cwd, Client: c.viewer("dashboard"), StartSelected: c.focus(), SaveFocus: c.saveFocus,
+		Prefix: prefix, Version: version, Notify: notice(c.config.Notify),
+		Agents: slices.Collect(maps.Keys(c.config.Profiles())),
+		CWD:    cwd, Client: c.viewer("dashboard"), StartSelected: c.focus(), SaveFocus: c.saveFocus,
 		Start: func(ctx context.Context) error {
 			if err := c.raise(); err != nil {
 				return err
@@ -131,6 +136,19 @@ func (p *program) dashboardConfig(c *corral, client *sessionclient.Client, term 
 			return c.ensure(ctx)
 		},
 	}
+}
+
+// notice is how the dashboard calls for attention, as configured.
+func notice(n config.Notify) terminal.Notice {
+	osc := terminal.NoOSC
+	switch n.Desktop {
+	case config.DesktopOSC9:
+		osc = terminal.OSC9
+	case config.DesktopOSC777:
+		osc = terminal.OSC777
+	case config.DesktopOff:
+	}
+	return terminal.Notice{Bell: n.Bell, OSC: osc}
 }
 
 // zoom shows a session on the whole terminal, in place of the dashboard, until the prefix key is pressed.

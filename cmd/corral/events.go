@@ -64,7 +64,11 @@ func eventLine(e sessions.Event, withSession bool) string {
 	if from == "" {
 		from = "(new)"
 	}
-	line += fmt.Sprintf("  %s -> %s", from, e.To)
+	if e.From == e.To {
+		line += "  " + from // something else than the state changed
+	} else {
+		line += fmt.Sprintf("  %s -> %s", from, e.To)
+	}
 	if e.ExitCode != nil {
 		line += fmt.Sprintf(" %d", *e.ExitCode)
 	}

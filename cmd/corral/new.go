@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"log/slog"
 	"path/filepath"
 	"strings"
 
@@ -29,11 +30,11 @@ func (p *program) newCommand() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&kind, "kind", "", "shell, command or claude (default: shell, or command when one is given)")
+	f.StringVar(&kind, "kind", "", "shell, command, or an agent: claude, codex, gemini, opencode, aider or one of the configuration (default: shell, or command when one is given)")
 	f.StringVar(&r.Title, "title", "", "title (default: the name of the directory)")
 	f.StringVar(&r.CWD, "cwd", "", "working directory (default: this one)")
 	f.StringVar(&r.Project, "project", "", "project, to group sessions by")
-	f.StringVar(&r.ConversationID, "conversation", "", "conversation to go on with (claude)")
+	f.StringVar(&r.ConversationID, "conversation", "", "conversation to go on with (an agent)")
 	f.BoolVar(&r.NoInputJournal, "no-input-journal", false, "keep nothing of what is typed in the journal")
 	f.StringArrayVar(&r.Env, "env", nil, "K=V for the program; may be given several times")
 	return cmd
@@ -70,6 +71,7 @@ func (p *program) create(ctx context.Context, r sessions.CreateRequest) error {
 		return err
 	}
 	defer client.CloseIdleConnections()
+	c.linkAgent(slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	s, err := client.Create(ctx, r)

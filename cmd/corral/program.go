@@ -236,6 +236,7 @@ func withServer(ctx context.Context, do func(context.Context, *corral, *sessionc
 		return err
 	}
 	defer client.CloseIdleConnections()
+	c.linkAgent(slog.New(slog.DiscardHandler))
 	return do(ctx, c, client)
 }
 

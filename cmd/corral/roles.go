@@ -40,7 +40,7 @@ func runServer(ctx context.Context, c *corral, l *sock.Listener, log *slog.Logge
 		Listener: l, Socket: c.paths.Socket(paths.Server), RuntimeSocket: c.paths.Socket(paths.Runtime),
 		StartRuntime: startRuntime, DownMarker: c.down, Database: c.database(), ReplayLines: c.replay(),
 		EventsKept: time.Duration(c.config.Events.RetentionDays) * 24 * time.Hour,
-		Node:       c.node(), Version: version, Log: log,
+		Agents:     c.config.Profiles(), Node: c.node(), Version: version, Log: log,
 	})
 }
 

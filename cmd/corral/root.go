@@ -83,7 +83,7 @@ func (p *program) command() *cobra.Command {
 		p.newCommand(), p.lsCommand(), p.showCommand(), p.attachCommand(), p.sendCommand(), p.screenCommand(),
 		p.historyCommand(), p.restartCommand(), p.stopCommand(), p.closeCommand(), p.rmCommand(), p.renameCommand(),
 		p.eventsCommand(), p.journalCommand(), p.waitCommand(), p.statusCommand(), p.upCommand(), p.downCommand(), p.versionCommand(),
-		p.taskCommand(), p.doctorCommand(), p.logsCommand(), p.backupCommand(), p.restoreCommand(),
+		p.recoverCommand(), p.promptCommand(), p.taskCommand(), p.doctorCommand(), p.logsCommand(), p.backupCommand(), p.restoreCommand(),
 		p.serverCommand(), p.runtimeCommand(), p.recorderCommand(), p.workerCommand(),
 	)
 	return root

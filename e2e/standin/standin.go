@@ -52,15 +52,12 @@ type agent struct {
 	configDir string
 	cwd       string
 	id        string
-	turn      int
 	start     time.Time
 	procStart string
 	keys      chan byte
-	tty       unix.Termios
 	typed     string // what of the next line has come
 	queue     []string
 	late      sync.WaitGroup
-	later     []func() // what is to be done at the prompt, by the agent's own background
 	wake      chan func()
 }
 

@@ -56,7 +56,8 @@ func Run(ctx context.Context, cfg Config) error {
 		cfg.JournalDir = filepath.Join(cfg.DataDir, "journal")
 	}
 	specs := filepath.Join(cfg.DataDir, "launch")
-	if err := os.MkdirAll(specs, 0o700); err != nil {
+	kept := environments{dir: filepath.Join(cfg.DataDir, "env"), base: cfg.Env, agent: filepath.Join(cfg.RunDir, AgentLink)}
+	if err := errors.Join(os.MkdirAll(specs, 0o700), os.MkdirAll(kept.dir, 0o700)); err != nil {
 		return fmt.Errorf("start the runtime: %w", err)
 	}
 	server, err := tmux.New(ctx, tmuxConfig(cfg))
@@ -91,7 +92,7 @@ func Run(ctx context.Context, cfg Config) error {
 	inv.listed, inv.begin = hooks.listed, hooks.begin
 	terms := &terminals{
 		tmux: server, inventory: inv, specs: specs, self: cfg.Self, recorder: socket, log: cfg.Log,
-		locks: newLocks(), journals: journals, hooks: hooks,
+		locks: newLocks(), journals: journals, hooks: hooks, environments: kept,
 	}
 	journals.tty, journals.screen = inv.tty, terms.Screen
 	tasks, err := task.New(task.Config{
@@ -103,7 +104,7 @@ func Run(ctx context.Context, cfg Config) error {
 	}
 	inv.runners = tasks.SetSessions
 	rec := &recorderKeeper{
-		self: cfg.Self, socket: socket, env: recorderEnv(cfg), log: cfg.Log, repipe: terms.repipe,
+		self: cfg.Self, socket: socket, env: recorderEnv(cfg), log: cfg.Log, repipe: terms.repipe, warn: inv.setWarning,
 	}
 	terms.sweep()
 	defer time.AfterFunc(staleSpec, terms.sweep).Stop() // what is younger now is old enough then
@@ -114,6 +115,7 @@ func Run(ctx context.Context, cfg Config) error {
 		Status: func() rtapi.Status {
 			st := status
 			st.Tmux, st.RecorderPID, st.Journal = server.Status(), rec.pid(), journals.usage()
+			st.Journal.Warning = inv.recordingWarning()
 			st.Hooks = hooks.receiver.Counts()
 			return st
 		},

@@ -259,7 +259,7 @@ func (j *journaling) usage() rtapi.Journal {
 		}
 		j.measured, j.used = time.Now(), u
 	}
-	return rtapi.Journal{Bytes: j.used.Bytes, Oldest: j.used.Oldest, Warning: j.client.Warning()}
+	return rtapi.Journal{Bytes: j.used.Bytes, Oldest: j.used.Oldest}
 }
 
 // wish is told by the recorder that a screen is worth a snapshot.

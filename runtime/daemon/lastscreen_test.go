@@ -59,7 +59,7 @@ func TestTheLastScreenOutlivesTmux(t *testing.T) {
 	programs := map[string]struct{ script, shows string }{
 		"bash":  {`exec bash --norc --noprofile -i`, "link"},
 		"agent": {`stty raw -echo; printf '\033[?1049h\033[?25l\033[?1h\033[2J\033[3;5H\033[38;5;208magent\033[m \342\224\200 \033[7mwaits\033[m\033[10;1H> \033[4munderlined'; cat`, "underlined"},
-		"vim":   {`i=0; while [ $i -lt 99 ]; do echo "line $i of a text"; i=$((i+1)); done >text; exec vim -u NONE -c 'set nu' -c 'normal 40G' text`, "line 39"},
+		"vim":   {`i=0; while [ $i -lt 99 ]; do echo "line $i of a text"; i=$((i+1)); done >text; exec vim -n -u NONE -c 'set nu' -c 'normal 40G' text`, "line 39"},
 		"htop":  {`exec htop -d 100`, "PID"},
 	}
 	for _, p := range []string{"vim", "htop"} {

@@ -85,6 +85,9 @@ func (t *terminals) Remove(ctx context.Context, id string) error {
 	}
 	defer release()
 	_, pane, server, err := t.fresh(ctx, id)
+	if isNotFound(err) {
+		return errors.Join(err, t.environments.forget(id))
+	}
 	if err != nil {
 		return err
 	}
@@ -95,6 +98,9 @@ func (t *terminals) Remove(ctx context.Context, id string) error {
 	}
 	if _, err := t.tmux.RunOn(ctx, server, tmux.Command{"kill-session", "-t", "=" + sessionPrefix + id}); err != nil {
 		return internal(ctx, fmt.Errorf("remove terminal %s: %w", id, err))
+	}
+	if err := t.environments.forget(id); err != nil {
+		return err
 	}
 	return t.refreshed(ctx)
 }
@@ -164,7 +170,7 @@ func (t *terminals) typing(id string, req rtapi.InputRequest) (list []tmux.Comma
 	pane := target(id)
 	switch {
 	case req.Text == "":
-	case len(req.Text) <= typedText:
+	case len(req.Text) <= typedText && !req.Paste:
 		list = append(list, tmux.Command{"send-keys", "-l", "-t", pane, "--", req.Text})
 	default:
 		f, err := os.CreateTemp(t.specs, "input-") // 0600
@@ -177,10 +183,14 @@ func (t *terminals) typing(id string, req rtapi.InputRequest) (list []tmux.Comma
 			forget()
 			return nil, nil, fmt.Errorf("type into terminal %s: %w", id, err)
 		}
-		// -d forgets the buffer, -r keeps line feeds. load-buffer's file is a format.
+		// -d forgets the buffer, -r keeps line feeds, -p puts a paste into brackets. load-buffer's file is a format.
+		paste := tmux.Command{"paste-buffer", "-d", "-r", "-b", "input-" + id, "-t", pane}
+		if req.Paste {
+			paste = append(paste, "-p")
+		}
 		list = append(list,
 			tmux.Command{"load-buffer", "-b", "input-" + id, tmux.EscapeFormat(f.Name())},
-			tmux.Command{"paste-buffer", "-d", "-r", "-b", "input-" + id, "-t", pane})
+			paste)
 	}
 	if keys := req.Keys; len(keys) > 0 {
 		list = append(list, append(tmux.Command{"send-keys", "-t", pane, "--"}, keys...))

@@ -28,6 +28,7 @@ type recorderKeeper struct {
 	socket string
 	env    []string
 	repipe func(ctx context.Context, held []string) error
+	warn   func(text string) // is told when there is no recorder for long, and "" when there is one again
 	log    *slog.Logger
 
 	mu      sync.Mutex
@@ -48,11 +49,19 @@ func (k *recorderKeeper) setPID(pid int) {
 
 // run finds or starts the recorder, gives it what it lacks, waits for its end, and does so again until ctx ends.
 func (k *recorderKeeper) run(ctx context.Context) error {
-	pause := recorderPauseMin
+	pause, warned := recorderPauseMin, false
 	for {
 		lasted := false
 		w, err := k.reach(ctx)
+		if err != nil && pause == recorderPauseMax && ctx.Err() == nil {
+			k.warn("sessions are not recorded: the recorder does not start; corral logs recorder may say why")
+			warned = true
+		}
 		if err == nil {
+			if warned {
+				k.warn("")
+				warned = false
+			}
 			since := time.Now()
 			k.setPID(w.PID)
 			k.log.Info("recorder found", "pid", w.PID, "held", len(w.Held))

@@ -12,6 +12,12 @@ func (inv *inventory) setWarning(text string) {
 	}
 }
 
+func (inv *inventory) recordingWarning() string {
+	inv.mu.Lock()
+	defer inv.mu.Unlock()
+	return inv.warning
+}
+
 // tellEnds tells of every program that has ended, again: a recorder that died may not have recorded it.
 func (inv *inventory) tellEnds(tell func(id string, code, signal *int)) {
 	inv.mu.Lock()

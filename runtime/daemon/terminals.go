@@ -42,6 +42,8 @@ type terminals struct {
 	locks     *locks
 	journals  *journaling
 	hooks     hooks
+
+	environments environments
 }
 
 // target names the current pane of a terminal, exactly.
@@ -110,7 +112,7 @@ func (t *terminals) fresh(ctx context.Context, id string) (rtapi.Terminal, tmux.
 // runtime nor a quick program finds it half-made.
 func (t *terminals) create(ctx context.Context, req rtapi.LaunchRequest) (rtapi.Terminal, error) {
 	id, cols, rows := req.Meta.ID, strconv.Itoa(req.Cols), strconv.Itoa(req.Rows)
-	spec := launch.Spec{Argv: req.Argv, Env: req.Env, CWD: req.Meta.CWD, KeepTmuxEnv: req.KeepTmuxEnv}
+	spec := launch.Spec{Argv: req.Argv, CWD: req.Meta.CWD, KeepTmuxEnv: req.KeepTmuxEnv}
 	return t.start(ctx, req, spec, func(file, meta string) error {
 		_, err := t.tmux.Run(ctx,
 			tmux.Command{
@@ -147,7 +149,7 @@ func (t *terminals) respawn(ctx context.Context, req rtapi.LaunchRequest, pane t
 	if err != nil {
 		return rtapi.Terminal{}, err
 	}
-	spec := launch.Spec{Argv: req.Argv, Env: req.Env, CWD: req.Meta.CWD, KeepTmuxEnv: req.KeepTmuxEnv, Screen: screen}
+	spec := launch.Spec{Argv: req.Argv, CWD: req.Meta.CWD, KeepTmuxEnv: req.KeepTmuxEnv, Screen: screen}
 	return t.start(ctx, req, spec, func(file, meta string) error {
 		_, err := t.tmux.RunOn(ctx, server,
 			tmux.Command{
@@ -195,6 +197,11 @@ func (t *terminals) start(ctx context.Context, req rtapi.LaunchRequest, spec lau
 	if err := checkDirectory(meta.CWD); err != nil {
 		return rtapi.Terminal{}, err
 	}
+	var err error
+	if req.Env, err = t.environments.of(req); err != nil {
+		return rtapi.Terminal{}, err
+	}
+	spec.Env = req.Env
 	if req.Hooks {
 		if err := t.hooks.equip(ctx, t.self, req, &spec); err != nil {
 			return rtapi.Terminal{}, err

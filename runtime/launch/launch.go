@@ -75,7 +75,7 @@ func run(path string) error {
 	if err := os.Chdir(spec.CWD); err != nil {
 		return fmt.Errorf("the directory %s cannot be entered: %w", spec.CWD, reason(err))
 	}
-	env := environment(os.Environ(), spec)
+	env := Environment(os.Environ(), spec)
 	shell := loginShell(env)
 	file, argv := command(shell, spec.Argv)
 	if spec.Line != "" {
@@ -111,9 +111,9 @@ func reason(err error) error {
 	return err
 }
 
-// environment is what the program gets: the pane's, less what tells of tmux, of Corral and of an agent that Corral may
+// Environment is what the program gets: the pane's, less what tells of tmux, of Corral and of an agent that Corral may
 // have been started from, plus spec's own.
-func environment(base []string, spec Spec) []string {
+func Environment(base []string, spec Spec) []string {
 	var out []string
 	for _, kv := range base {
 		name, _, _ := strings.Cut(kv, "=")
@@ -163,6 +163,9 @@ func value(env []string, name string) string {
 	}
 	return ""
 }
+
+// Command returns what to execute for argv, through the login shell that env names.
+func Command(env, argv []string) (file string, args []string) { return command(loginShell(env), argv) }
 
 // command returns what to execute: the login shell itself, or argv through it, so that PATH and everything else the
 // user's profile sets is the user's, today's.

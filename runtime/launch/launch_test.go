@@ -66,12 +66,12 @@ func TestTheEnvironmentIsTheProgramsOwn(t *testing.T) {
 		"A=1", "TMUX=/x,1,0", "TMUX_PANE=%1", "CR_DATA_DIR=/d", "CLAUDECODE=1", "CLAUDE_X=1", "CLAUDEX=kept",
 		"TERM_PROGRAM=tmux", "TERM_PROGRAM_VERSION=3", "TERM=tmux-256color", "PWD=/old", "OLDPWD=/o", "SHLVL=3", "junk",
 	}
-	got := environment(base, Spec{CWD: "/new", Env: []string{"A=2", "B=x=y", "CR_HOOK_TOKEN=t", "=bad"}})
+	got := Environment(base, Spec{CWD: "/new", Env: []string{"A=2", "B=x=y", "CR_HOOK_TOKEN=t", "=bad"}})
 	want := []string{"A=2", "CLAUDEX=kept", "TERM=tmux-256color", "PWD=/new", "B=x=y", "CR_HOOK_TOKEN=t"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	got = environment(base, Spec{CWD: "/new", KeepTmuxEnv: true})
+	got = Environment(base, Spec{CWD: "/new", KeepTmuxEnv: true})
 	if !slices.Contains(got, "TMUX=/x,1,0") || !slices.Contains(got, "TMUX_PANE=%1") {
 		t.Errorf("got %q", got)
 	}

@@ -14,20 +14,24 @@ import (
 	"corral/e2e/rounds"
 )
 
-// chunk is what a program that prints lines writes at once.
-var chunk = bytes.Repeat([]byte("\x1b[32m0123456789 the quick brown fox\x1b[m\r\n"), 1600)[:64000]
+// chunk is what a program that prints short lines writes at once.
+var chunk = bytes.Repeat([]byte("1234567\r\n"), 7200)
 
 // BenchmarkWorker measures how fast a pane's output gets into its journal.
 func BenchmarkWorker(b *testing.B) {
 	r := newRecording(b)
 	c := r.client(b)
+	pid := r.worker(b)
+	used, written := ticks(b, pid), 0
 	b.SetBytes(int64(len(chunk)))
 	for b.Loop() {
 		r.print(b, chunk)
+		written += len(chunk)
 	}
 	if _, err := c.Sequence(deadline(b), "x"); err != nil { // all of it
 		b.Fatal(err)
 	}
+	b.ReportMetric(float64(10*(ticks(b, pid)-used))/float64(written)*(1<<20), "ms-cpu/MiB")
 }
 
 // BenchmarkCat measures the same with the plainest recorder there is.
@@ -45,7 +49,9 @@ func BenchmarkCat(b *testing.B) {
 	}
 	_ = command.Close()
 	b.SetBytes(int64(len(chunk)))
+	written := 0
 	for b.Loop() {
+		written += len(chunk)
 		if _, err := pane.Write(chunk); err != nil {
 			b.Fatal(err)
 		}
@@ -54,7 +60,11 @@ func BenchmarkCat(b *testing.B) {
 	if err := cat.Wait(); err != nil {
 		b.Fatal(err)
 	}
+	used := cat.ProcessState.UserTime() + cat.ProcessState.SystemTime()
+	b.ReportMetric(ms(used)/float64(written)*(1<<20), "ms-cpu/MiB")
 }
+
+func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 // BenchmarkIdle measures what quiet sessions cost the worker: memory of its own for each, and processor time.
 func BenchmarkIdle(b *testing.B) {

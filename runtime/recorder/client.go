@@ -68,13 +68,6 @@ func (c *Client) Run(ctx context.Context) error {
 	return nil
 }
 
-// Warning returns what keeps the recorder from recording, "" if nothing does.
-func (c *Client) Warning() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.warning
-}
-
 func (c *Client) warn(text string) {
 	c.mu.Lock()
 	changed := c.warning != text

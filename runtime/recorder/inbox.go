@@ -139,10 +139,8 @@ func (w *worker) dealLocked(c *client, m message) {
 // outputOf takes what a session has printed, with force also the beginning of a character or sequence. It reports whether
 // there is a pipe that more can come from.
 func (w *worker) outputOf(id string, force bool) (more bool) {
-	// Not the clients again: one of their messages is being dealt with.
-	clients := w.clients
-	w.clients = nil
-	defer func() { w.clients = clients }()
+	w.dealing = true
+	defer func() { w.dealing = false }()
 	for _, p := range w.pipes {
 		if p.id == id && w.takeLocked(p, force) != end {
 			more = true

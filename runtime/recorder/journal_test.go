@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -303,5 +304,42 @@ func TestAJournalIsRemoved(t *testing.T) {
 	}
 	if _, err := os.Stat(dir); !os.IsNotExist(err) {
 		t.Errorf("it is there: %v", err)
+	}
+}
+
+// A program can be over before tmux's pipe command has handed over what it printed.
+func TestAnExitWaitsForItsOutput(t *testing.T) {
+	t.Parallel()
+	r := newRecording(t)
+	c := r.client(t)
+	zero := 0
+	exit := journal.Record{Kind: journal.Exit, Details: journal.Details{Code: &zero}}
+	c.Record("quick", journal.Record{Kind: journal.Start})
+	c.Record("quick", exit)
+	if n, err := c.Sequence(deadline(t), "quick"); err != nil || n != 1 {
+		t.Errorf("sequence %d before the pipe is there, %v", n, err)
+	}
+	pane, command := pipeOf(t)
+	if _, err := pane.WriteString("last words \xc3"); err != nil {
+		t.Fatal(err)
+	}
+	if err := handoff(deadline(t), r.socket, "cr-quick", command); err != nil {
+		t.Fatal(err)
+	}
+	// Of another one no output ever comes; the next start cannot wait.
+	c.Record("none", exit)
+	c.Record("none", journal.Record{Kind: journal.Start})
+	kinds := func(id string) (list []journal.Kind) {
+		for _, rec := range r.records(t, id) {
+			list = append(list, rec.Kind)
+		}
+		return list
+	}
+	await(t, "the exit", func() bool { return len(kinds("quick")) == 3 && len(kinds("none")) == 2 })
+	if got := kinds("quick"); !slices.Equal(got, []journal.Kind{journal.Start, journal.Output, journal.Exit}) {
+		t.Errorf("got %v", got)
+	}
+	if got := kinds("none"); !slices.Equal(got, []journal.Kind{journal.Exit, journal.Start}) {
+		t.Errorf("got %v", got)
 	}
 }

@@ -170,8 +170,10 @@ func (w *worker) lookLocked(p *pipe, fd int, force bool) seen {
 	}
 	p.tail = 0
 	before := p.took
-	for _, c := range w.clients {
-		w.emptyClientLocked(c)
+	if !w.dealing {
+		for _, c := range w.clients {
+			w.emptyClientLocked(c)
+		}
 	}
 	if p.took != before {
 		return much // one of them asked for what the session has printed: what was seen here is taken already

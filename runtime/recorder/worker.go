@@ -118,6 +118,7 @@ type worker struct {
 	keys     map[string]bool // sessions whose programs asked for keys with modifiers
 	removed  map[string]bool // journals that were removed: what is still to come for them is dropped
 	late     map[string]*lateExit
+	dealing  bool // with a client's message: no other one is dealt with before it
 	ended    bool
 	warning  string // the present one
 }

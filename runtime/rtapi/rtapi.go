@@ -133,9 +133,11 @@ type SignalRequest struct {
 	Run    int    `json:"run"`    // refused with conflict when the terminal is at another run
 }
 
-// InputRequest is the body of POST /v1/terminals/{id}/input: Text, then Keys (tmux key names), then Enter.
+// InputRequest is the body of POST /v1/terminals/{id}/input: Text, then Keys (tmux key names), then Enter. With Paste the
+// text comes as a paste, in brackets where the program asked for them, so that its line breaks are not taken for Enter.
 type InputRequest struct {
 	Text  string   `json:"text,omitempty"`
+	Paste bool     `json:"paste,omitempty"`
 	Keys  []string `json:"keys,omitempty"`
 	Enter bool     `json:"enter,omitempty"`
 }

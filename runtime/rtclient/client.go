@@ -89,6 +89,14 @@ func (c *Client) SetMeta(ctx context.Context, id string, meta rtapi.Meta) error 
 	return c.call(ctx, http.MethodPatch, terminal(id), meta, nil)
 }
 
+// Variables asks for those of the named variables that the program of terminal id has at its start, whether it lives or
+// not. With login the user's login scripts are run for the answer.
+func (c *Client) Variables(ctx context.Context, id string, names []string, login bool) (map[string]string, error) {
+	q := url.Values{"name": names, "login": {strconv.FormatBool(login)}}
+	var found map[string]string
+	return found, c.call(ctx, http.MethodGet, terminal(id, "variables")+"?"+q.Encode(), nil, &found)
+}
+
 // Input types into terminal id.
 func (c *Client) Input(ctx context.Context, id string, req rtapi.InputRequest) error {
 	return c.call(ctx, http.MethodPost, terminal(id, "input"), req, nil)

@@ -6,6 +6,7 @@ import (
 	"net"
 	"time"
 
+	"corral/sessions"
 	"corral/sessions/internal/pgcluster"
 )
 
@@ -24,6 +25,8 @@ type Config struct {
 	Database   Database
 	// ReplayLines is how many history lines a stream gets whose viewer named no number.
 	ReplayLines int
+	// Agents are the agents that sessions can run; nil: those that are built in.
+	Agents sessions.Profiles
 	// ReconcileEvery is the time between rounds of the reconciler; 0 means 15 s.
 	ReconcileEvery time.Duration
 	// EventsKept is how long events are kept; 0: for ever.

@@ -107,8 +107,9 @@ func newRole(cfg Config) *role {
 		Store:   func() (service.Store, error) { return r.db.current() },
 		Runtime: runtime{r.runtime}, Board: r.board, Kick: r.reconciler.Kick,
 		Owner: r.owner, Node: cfg.Node, RuntimeSocket: cfg.RuntimeSocket,
-		Self: sessions.RoleStatus{State: sessions.Up, PID: os.Getpid(), Socket: cfg.Socket, Version: cfg.Version},
-		Log:  cfg.Log,
+		Agents: cfg.Agents,
+		Self:   sessions.RoleStatus{State: sessions.Up, PID: os.Getpid(), Socket: cfg.Socket, Version: cfg.Version},
+		Log:    cfg.Log,
 	})
 	r.link = &link{
 		runtime: r.runtime, start: cfg.StartRuntime, held: cfg.DownMarker,

@@ -2,10 +2,8 @@ package sessionclient
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -32,6 +30,23 @@ func (c *Client) Create(ctx context.Context, r sessions.CreateRequest) (sessions
 // Restart starts an ended session again.
 func (c *Client) Restart(ctx context.Context, id sessions.ID) (sessions.Session, error) {
 	return c.session(ctx, http.MethodPost, sessionPath(id, "/reconnect"), sessions.ReconnectRequest{Restart: true})
+}
+
+// RestartIn starts an ended agent again, in the conversation that choice names.
+func (c *Client) RestartIn(ctx context.Context, id sessions.ID, choice sessions.ConversationChoice) (sessions.Session, error) {
+	return c.session(ctx, http.MethodPost, sessionPath(id, "/reconnect"), sessions.ReconnectRequest{Restart: true, Conversation: choice})
+}
+
+// Recovery returns what a restart of each lost session would do, of one project or, with "", of all.
+func (c *Client) Recovery(ctx context.Context, project string) ([]sessions.Recovery, error) {
+	var plan []sessions.Recovery
+	err := c.call(ctx, http.MethodGet, "/v1/recovery?"+url.Values{"project": {project}}.Encode(), nil, &plan)
+	return plan, err
+}
+
+// Prompt gives a live agent its next prompt; the answer is the session when the agent has begun with it.
+func (c *Client) Prompt(ctx context.Context, id sessions.ID, r sessions.PromptRequest) (sessions.Session, error) {
+	return c.session(ctx, http.MethodPost, sessionPath(id, "/prompt"), r)
 }
 
 // Stop asks a live session's program to end; the answer is the session in STOPPING.
@@ -71,33 +86,6 @@ func (c *Client) Events(ctx context.Context, id sessions.ID) ([]sessions.Event, 
 	var events []sessions.Event
 	err := c.call(ctx, http.MethodGet, sessionPath(id, "/events"), nil, &events)
 	return events, err
-}
-
-// EventsFollow calls event for every event after the given id, of one session or, with id "", of all. With follow it
-// goes on until ctx ends, event returns an error, or the server goes away; without, it returns after those that exist.
-func (c *Client) EventsFollow(ctx context.Context, id sessions.ID, after int64, follow bool, event func(sessions.Event) error) error {
-	q := url.Values{"after": {strconv.FormatInt(after, 10)}, "follow": {strconv.FormatBool(follow)}}
-	if id != "" {
-		q.Set("session", string(id))
-	}
-	resp, err := c.open(ctx, http.MethodGet, "/v1/events?"+q.Encode(), nil)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	dec := json.NewDecoder(resp.Body)
-	for {
-		var e sessions.Event
-		switch err := dec.Decode(&e); {
-		case errors.Is(err, io.EOF) && !follow:
-			return nil
-		case err != nil:
-			return c.transportError(ctx, err)
-		}
-		if err := event(e); err != nil {
-			return err
-		}
-	}
 }
 
 // Directories completes a directory on the node; at most 50 are returned.

@@ -69,19 +69,24 @@ func (o *outer) tmux(args ...string) string {
 	return string(out)
 }
 
-// show sends b to the screen and waits until tmux has taken it, which the title behind it tells.
-func (o *outer) show(b []byte) {
+// show sends b to the screen, waits until tmux has taken it, which the title behind it tells, and returns the cursor (its
+// column, row and whether it is shown) and what the screen shows.
+func (o *outer) show(b []byte) (cursor string, lines [][]vt.Cell) {
 	o.t.Helper()
 	o.mark++
 	title := fmt.Sprintf("mark-%d", o.mark)
 	if _, err := o.pipe.Write(append(bytes.Clone(b), "\x1b]2;"+title+"\x07"...)); err != nil {
 		o.t.Fatal(err)
 	}
-	for late := time.Now().Add(10 * time.Second); strings.TrimSpace(o.tmux("display-message", "-p", "#{pane_title}")) != title; {
-		if time.Now().After(late) {
-			o.t.Fatal("tmux does not read")
+	for late := time.Now().Add(30 * time.Second); time.Now().Before(late); {
+		// In one command: to start it costs more than all that it does.
+		out := o.tmux("display-message", "-p", "#{pane_title}\n#{cursor_x} #{cursor_y} #{cursor_flag}", ";", "capture-pane", "-e", "-p", "-N")
+		if parts := strings.SplitN(out, "\n", 3); len(parts) == 3 && parts[0] == title {
+			return parts[1], vt.ParseCapture([]byte(parts[2]))
 		}
 	}
+	o.t.Fatal("tmux does not read")
+	return "", nil
 }
 
 // TestTmuxShowsTheCanvas has a real terminal look at what the encoder writes.
@@ -97,8 +102,7 @@ func TestTmuxShowsTheCanvas(t *testing.T) {
 		scribble(r, c)
 		next.CopyFrom(c)
 		b := e.Append(nil, next)
-		o.show(b)
-		lines := vt.ParseCapture([]byte(o.tmux("capture-pane", "-e", "-p", "-N")))
+		cursor, lines := o.show(b)
 		for y := range rows {
 			if got, want := shown(lines, y, cols), shownRow(c.Row(y)); got != want {
 				t.Fatalf("seed %d, step %d, row %d:\n got %s\nwant %s\nafter %q", seed, step, y, got, want, b)
@@ -106,8 +110,8 @@ func TestTmuxShowsTheCanvas(t *testing.T) {
 		}
 		if c.cursor.Visible {
 			want := fmt.Sprintf("%d %d 1", c.cursor.X, c.cursor.Y)
-			if got := strings.TrimSpace(o.tmux("display-message", "-p", "#{cursor_x} #{cursor_y} #{cursor_flag}")); got != want {
-				t.Fatalf("seed %d, step %d: cursor %s, want %s", seed, step, got, want)
+			if cursor != want {
+				t.Fatalf("seed %d, step %d: cursor %s, want %s", seed, step, cursor, want)
 			}
 		}
 	}

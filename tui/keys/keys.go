@@ -14,8 +14,10 @@ const (
 	Question  Context = "question"
 	Page      Context = "page" // help and details
 	Log       Context = "log"
-	History   Context = "history" // of a session
-	Prompt    Context = "prompt"  // of a log or a history
+	Recovery  Context = "recovery" // the page of lost sessions
+	Choice    Context = "choice"   // of a conversation
+	History   Context = "history"  // of a session
+	Prompt    Context = "prompt"   // of a log or a history
 )
 
 // Action is what a key does.
@@ -74,6 +76,15 @@ const (
 	Regexp    Action = "regexp"
 	Erase     Action = "erase"
 	EraseAll  Action = "erase-all"
+)
+
+// The actions of attention and recovery.
+const (
+	Attend  Action = "attend"
+	Recover Action = "recover"
+	Mark    Action = "mark"
+	Latest  Action = "latest"
+	Fresh   Action = "fresh"
 )
 
 // The actions of a session's history and of a window that is larger than its pane.
@@ -150,7 +161,7 @@ func (m *Map) Binding(c Context, a Action) (Binding, bool) {
 
 // Contexts lists the contexts in the order of the help.
 func Contexts() []Context {
-	return []Context{Dashboard, Pane, History, Log, Prompt, Form, Question, Page}
+	return []Context{Dashboard, Pane, History, Log, Prompt, Form, Question, Page, Recovery, Choice}
 }
 
 // Title is the heading of a context in help and documentation.
@@ -164,6 +175,10 @@ func (c Context) Title() string {
 		return "In a form"
 	case Question:
 		return "At a question"
+	case Recovery:
+		return "At the lost sessions"
+	case Choice:
+		return "At the choice of a conversation"
 	case Page:
 		return "On a page of text"
 	case Log:
@@ -199,6 +214,8 @@ func table(prefix string) []Binding {
 		{Dashboard, Zoom, []string{"z"}, "zoom", "give the whole terminal to the session, which gets every key until the prefix key takes it back; without a live session, to the pane"},
 		{Dashboard, Help, []string{"?"}, "help", "show every key"},
 		{Dashboard, Redraw, []string{"ctrl+l"}, "redraw", "draw the whole screen again"},
+		{Dashboard, Attend, []string{"w"}, "waits", "select the session that has waited for you longest, and say what for; once more: the next one"},
+		{Dashboard, Recover, []string{"B"}, "recover", "show how the lost sessions would come back, and bring them back if you say so"},
 		{Dashboard, StartUp, []string{"u"}, "start", "start the server again after `corral down`"},
 		{Dashboard, Suspend, []string{"ctrl+z"}, "suspend", "suspend the dashboard; `fg` brings it back"},
 		{Dashboard, Quit, []string{"q", "ctrl+c"}, "quit", "close the dashboard; the sessions keep running"},
@@ -278,5 +295,16 @@ func table(prefix string) []Binding {
 		{Page, PageDown, []string{"pgdown", " "}, "page down", "scroll one page down"},
 		{Page, PageUp, []string{"pgup"}, "page up", "scroll one page up"},
 		{Page, Cancel, []string{"esc", "q", "?", "i", "enter", "ctrl+c"}, "close", "close the page"},
+
+		{Recovery, Yes, []string{"y"}, "bring back", "start the sessions of the plan, a few at a time"},
+		{Recovery, Mark, []string{" "}, "leave out", "leave the session out of the plan, or take it in again"},
+		{Recovery, Down, []string{"j", "down"}, "down", "look at the next session"},
+		{Recovery, Up, []string{"k", "up"}, "up", "look at the one before"},
+		{Recovery, Stop, []string{"x"}, "stop", "start nothing more; what was started runs on"},
+		{Recovery, Cancel, []string{"esc", "q", "n", "ctrl+c"}, "close", "close the page; a recovery that has begun goes on"},
+
+		{Choice, Latest, []string{"l"}, "latest", "go on with the newest conversation of its directory that no session runs"},
+		{Choice, Fresh, []string{"f"}, "fresh", "begin a new conversation"},
+		{Choice, Cancel, []string{"esc", "q", "n", "ctrl+c"}, "cancel", "restart nothing"},
 	}
 }

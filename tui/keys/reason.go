@@ -8,6 +8,8 @@ type Situation struct {
 	Live        bool // its process is believed to run
 	Ended       bool
 	Recoverable bool
+	Waiting     bool // some session waits for its user
+	Lost        bool // some session can be recovered
 	Starting    bool
 	Stopping    bool
 	Down        bool // the server was stopped by `corral down`
@@ -19,6 +21,16 @@ type Situation struct {
 func Reason(a Action, s Situation) string {
 	switch a {
 	case Create, Run:
+		return serverReason(s)
+	case Attend:
+		if !s.Waiting {
+			return "nothing waits for you"
+		}
+		return ""
+	case Recover:
+		if !s.Lost {
+			return "no session is lost"
+		}
 		return serverReason(s)
 	case StartUp:
 		if !s.Down && !s.Unreachable {

@@ -21,7 +21,7 @@ type crop struct {
 
 func newCrop(p vt.Profile, terminal, window size, widths *vt.Widths) *crop {
 	return &crop{
-		screen: vt.New(window.cols, window.rows, vt.WithWidths(widths)),
+		screen: vt.New(window.cols, window.rows, vt.WithWidths(widths), vt.OnFault(func(any, []byte) {})), // blank until the next redraw
 		canvas: canvas.New(terminal.cols, terminal.rows),
 		enc:    canvas.NewEncoder(canvas.Options{Profile: p, Links: true, Shapes: true}),
 		window: window,

@@ -30,7 +30,8 @@ type Pane struct {
 	sessions []sessions.Session // in the order shown
 	tasks    []sessions.Task    // in the order shown
 	unseen   map[sessions.ID]bool
-	ids      []sessions.ID // of sessions and tasks, in the order shown
+	marked   map[sessions.ID]bool // sessions that finished something unseen
+	ids      []sessions.ID        // of sessions and tasks, in the order shown
 	rows     []row
 	now      time.Time
 	selected sessions.ID
@@ -78,6 +79,9 @@ func (p *Pane) SetSize(w, h int) {
 	p.w, p.h = max(w, 0), max(h, 0)
 	p.follow()
 }
+
+// SetUnseen says which sessions have finished something that nobody has looked at yet. The map is read when drawing.
+func (p *Pane) SetUnseen(marked map[sessions.ID]bool) { p.marked = marked }
 
 // SetFocus says whether the list has the keyboard.
 func (p *Pane) SetFocus(f bool) { p.focused = f }
@@ -253,7 +257,7 @@ func (p *Pane) section(left, right string, alarm bool) string {
 
 // session returns the row of s. The same look is drawn once: a key that moves the selection changes two rows of many.
 func (p *Pane) session(s sessions.Session) string {
-	l := look{title: clean(s.Title), badge: status.BadgeOf(s), selected: s.ID == p.selected, focused: p.focused}
+	l := look{title: clean(s.Title), badge: status.BadgeOf(s), selected: s.ID == p.selected, focused: p.focused, unseen: p.marked[s.ID]}
 	if l.title == "" {
 		l.title = s.ID.Short()
 	}

@@ -15,6 +15,7 @@ type feed struct {
 	cols, rows int  // of the session's window, as last told
 	attaching  bool // from attached to live
 	widths     *vt.Widths
+	faulted    time.Time // when a fault of the emulator last had the screen asked for anew; guarded by pane.mu
 	replay     *replay
 }
 
@@ -116,7 +117,7 @@ func (f *feed) restore(m sessions.Frame) {
 	if cols == 0 || rows == 0 { // a server that told no size
 		cols, rows = f.pane.Frame().Cols, f.pane.Frame().Rows
 	}
-	screen := vt.New(cols, rows, vt.WithWidths(f.widths))
+	screen := vt.New(cols, rows, vt.WithWidths(f.widths), vt.OnFault(f.fault))
 	_, _ = screen.Write([]byte(m.ScreenText))
 	_, _ = screen.Write(settle(m, screen.Frame().Cursor))
 	f.pane.screen.Store(screen)
@@ -158,6 +159,27 @@ func settle(m sessions.Frame, at vt.Cursor) []byte {
 		fmt.Fprintf(&b, "\x1b[%d;%dH", *m.CursorRow+1, *m.CursorColumn+1)
 	}
 	return b.Bytes()
+}
+
+// faultPause is the least time between two fresh screens that are asked for because of a fault of the emulator.
+const faultPause = 10 * time.Second
+
+// fault takes note that the emulator had a fault and shows nothing any more: the session's screen is asked for.
+func (f *feed) fault(fault any, stack []byte) {
+	if f.pane.cfg.Fault != nil {
+		f.pane.cfg.Fault(f.pane.cfg.ID, fault, stack)
+	}
+	f.pane.mu.Lock()
+	s := f.pane.stream
+	if time.Since(f.faulted) < faultPause { // it would only be the same again
+		s = nil
+	} else {
+		f.faulted = time.Now()
+	}
+	f.pane.mu.Unlock()
+	if s != nil {
+		s.Resync()
+	}
 }
 
 // settled forgets the pending input: the program has printed since, and from here on its screen shows what was typed.

@@ -41,6 +41,8 @@ type Config struct {
 	Options sessions.StreamOptions
 	// Changed is called when a visible pane looks different. It must not block.
 	Changed func(sessions.ID)
+	// Fault is told of a fault of the emulator, which the pane survives. It must not block. May be nil.
+	Fault func(id sessions.ID, fault any, stack []byte)
 	// Told, when set, gets the frames that are not about the screen: what a program put into the clipboard, and errors. It
 	// must not block.
 	Told func(sessions.ID, sessions.Frame)

@@ -57,17 +57,41 @@ type Events struct {
 	RetentionDays int `toml:"retention_days"`
 }
 
-// Agent is a named profile: the commands that start an agent and bring its conversation back.
+// Agent is a named profile: the commands that start an agent and bring its conversation back, and what it tells about
+// itself. What a profile that is built in leaves out here stays as it is.
 type Agent struct {
-	Start    []string `toml:"start"`
-	Resume   []string `toml:"resume"`
-	Continue []string `toml:"continue"`
+	Start      []string               `toml:"start"`
+	Resume     []string               `toml:"resume"`
+	Continue   []string               `toml:"continue"`
+	ID         sessions.IDSource      `toml:"id"`
+	Waiting    sessions.WaitingSource `toml:"waiting"`
+	Transcript string                 `toml:"transcript"`
 }
 
-// Notify configures how the dashboard calls for attention.
-type Notify struct {
-	Bell bool `toml:"bell"`
+// Profiles returns the agents that sessions can run: those that are built in, and the configured ones.
+func (c Config) Profiles() sessions.Profiles {
+	configured := make(map[string]sessions.Profile, len(c.Agents))
+	for name, a := range c.Agents {
+		configured[name] = sessions.Profile(a)
+	}
+	return sessions.BuiltinProfiles().With(configured)
 }
+
+// Notify configures how the dashboard calls for attention when a session begins to wait for its user.
+type Notify struct {
+	Bell    bool    `toml:"bell"`    // ring the terminal's bell
+	Desktop Desktop `toml:"desktop"` // and have the terminal show a notification
+}
+
+// Desktop says how the terminal is asked for a notification.
+type Desktop string
+
+// The ways to ask for one.
+const (
+	DesktopOff    Desktop = "off"
+	DesktopOSC9   Desktop = "osc9"   // iTerm2, WezTerm, kitty, ghostty
+	DesktopOSC777 Desktop = "osc777" // rxvt-unicode, foot, WezTerm, ghostty
+)
 
 // Log configures the logs of the daemons.
 type Log struct {
@@ -96,7 +120,7 @@ func Default() Config {
 		Autostart: true,
 		Theme:     "auto",
 		Mouse:     true,
-		Notify:    Notify{Bell: true},
+		Notify:    Notify{Bell: true, Desktop: DesktopOff},
 		Log:       Log{Level: slog.LevelInfo},
 	}
 }

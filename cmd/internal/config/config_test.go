@@ -63,11 +63,13 @@ segment = "1MiB"
 retention_days = 30
 [agents.codex]
 start = ["codex"]
-resume = ["codex", "resume", "ID"]
+resume = ["codex", "resume", "{id}"]
+transcript = "~/.codex/{id}"
 [keys]
 quit = "Q"
 [notify]
 bell = false
+desktop = "osc777"
 [log]
 level = "debug"
 `)
@@ -78,7 +80,8 @@ level = "debug"
 		History: History{100}, Replay: Replay{50}, Events: Events{30}, Prefix: "ctrl+]", Clipboard: ClipboardOn,
 		Journal: Journal{RetentionDays: 3, MaxTotal: 1 << 30, MinFree: Share{Percent: 2.5}, Segment: 1 << 20},
 		Listen:  "127.0.0.1:7433", Theme: "light", Keys: map[string]string{"quit": "Q"}, Log: Log{slog.LevelDebug},
-		Agents: map[string]Agent{"codex": {Start: []string{"codex"}, Resume: []string{"codex", "resume", "ID"}}},
+		Agents: map[string]Agent{"codex": {Start: []string{"codex"}, Resume: []string{"codex", "resume", "{id}"}, Transcript: "~/.codex/{id}"}},
+		Notify: Notify{Desktop: DesktopOSC777},
 	}
 	if diff := cmp.Diff(want, c); diff != "" {
 		t.Error(diff)
@@ -108,6 +111,16 @@ func TestBrokenFiles(t *testing.T) {
 		"clipboard":               {"clipboard = \"maybe\"", []string{"clipboard must be off, notify or on"}},
 		"theme":                   {"theme = \"pink\"", []string{"theme must be"}},
 		"total under a segment":   {"journal.max_total = \"1MiB\"", []string{"journal.max_total must be at least"}},
+		"desktop":                 {"notify.desktop = \"loud\"", []string{"notify.desktop must be off, osc9 or osc777"}},
+		"agent without a start":   {"[agents.mine]\nresume = [\"mine\", \"{id}\"]", []string{"agents.mine.start must name the program"}},
+		"agent's key":             {"[agents.mine]\nstart = [\"mine\"]\nresum = [\"mine\"]", []string{":3: there is no key agents.mine.resum", "did you mean agents.mine.resume?"}},
+		"agent that is a shell":   {"[agents.shell]\nstart = [\"x\"]", []string{"agents.shell is no agent"}},
+		"agent's name":            {"[agents.\"My Agent\"]\nstart = [\"x\"]", []string{"must be named by lower-case letters"}},
+		"resume without the id":   {"[agents.mine]\nstart = [\"mine\"]\nresume = [\"mine\", \"-r\"]", []string{":3: agents.mine.resume must have a place", "{id}"}},
+		"id without a place":      {"[agents.mine]\nstart = [\"mine\"]\nid = \"given\"", []string{"agents.mine.start must have a place"}},
+		"source of ids":           {"[agents.mine]\nstart = [\"mine\"]\nid = \"guessed\"", []string{":3: agents.mine.id must be given, learned or none"}},
+		"source of waiting":       {"[agents.mine]\nstart = [\"mine\"]\nwaiting = \"always\"", []string{"agents.mine.waiting must be hooks or none"}},
+		"transcript":              {"[agents.mine]\nstart = [\"mine\"]\ntranscript = \"x/{id}\"", []string{"agents.mine.transcript must begin with"}},
 		"not UTF-8":               {"theme = \"\xff\"", []string{"not UTF-8"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -155,4 +168,26 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("more than one line: %q", err)
 		}
 	})
+}
+
+// Two lines make any command an agent; what they leave out follows from what they say.
+func TestAgentInTwoLines(t *testing.T) {
+	t.Parallel()
+	c, err := load(t, "[agents.amp]\nstart = [\"amp\"]\n[agents.claude]\nstart = [\"/opt/claude\", \"--session-id\", \"{id}\"]\n[agents.g]\nstart = [\"g\", \"{id}\"]\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := c.Profiles()
+	if p := all["amp"]; len(p.Start) != 1 || p.ID != sessions.IDNone || p.Waiting != sessions.WaitingNone || p.Resume != nil {
+		t.Errorf("amp: %+v", p)
+	}
+	if p := all["claude"]; p.Start[0] != "/opt/claude" || len(p.Resume) != 3 || p.Transcript == "" || p.Waiting != sessions.WaitingHooks {
+		t.Errorf("claude: %+v", p)
+	}
+	if p := all["g"]; p.ID != sessions.IDGiven {
+		t.Errorf("g: %+v", p)
+	}
+	if len(all["codex"].Resume) == 0 {
+		t.Error("the built-in profiles are gone")
+	}
 }

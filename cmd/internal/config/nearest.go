@@ -9,7 +9,11 @@ import (
 // nearest returns the known key that a misspelt one most likely means, "" when none is near.
 func nearest(key string) string {
 	best, bestDistance := "", len(key)/3+2
-	for _, known := range keys(reflect.TypeFor[Config](), "") {
+	all := keys(reflect.TypeFor[Config](), "")
+	if parts := strings.Split(key, "."); len(parts) == 3 && parts[0] == "agents" {
+		all = append(all, keys(reflect.TypeFor[Agent](), "agents."+parts[1]+".")...)
+	}
+	for _, known := range all {
 		if d := distance(key, known); d < bestDistance {
 			best, bestDistance = known, d
 		}

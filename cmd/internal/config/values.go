@@ -2,9 +2,13 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
+
+	"corral/sessions"
 )
 
 // Size is a number of bytes, written as a number or with a unit: "8MiB", "10GiB", "500MB".
@@ -84,10 +88,23 @@ func (c Config) validate() problem {
 		{"events.retention_days", c.Events.RetentionDays >= 1, "must be at least 1"},
 		{"prefix", validPrefix(c.Prefix), `must be ctrl+ and a letter or one of \ ] ^ _, and no key that programs cannot do without (ctrl+c, h, i, j, m)`},
 		{"clipboard", c.Clipboard == ClipboardOff || c.Clipboard == ClipboardNotify || c.Clipboard == ClipboardOn, "must be off, notify or on"},
+		{"notify.desktop", c.Notify.Desktop == DesktopOff || c.Notify.Desktop == DesktopOSC9 || c.Notify.Desktop == DesktopOSC777, "must be off, osc9 or osc777"},
 		{"theme", c.Theme == "auto" || c.Theme == "dark" || c.Theme == "light", "must be auto, dark or light"},
 	} {
 		if !check.ok {
 			return problem{check.key, check.says}
+		}
+	}
+	return c.validateAgents()
+}
+
+// validateAgents looks at the configured agents in the order of their names, so that of two mistakes the same one is told
+// each time.
+func (c Config) validateAgents() problem {
+	all := c.Profiles()
+	for _, name := range slices.Sorted(maps.Keys(c.Agents)) {
+		if key, says := all[sessions.Kind(name)].Problem(name); says != "" {
+			return problem{strings.TrimSuffix("agents."+name+"."+key, "."), says}
 		}
 	}
 	return problem{}

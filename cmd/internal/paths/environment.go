@@ -31,6 +31,8 @@ type Environment struct {
 	Wayland   string // WAYLAND_DISPLAY
 	X11       string // DISPLAY
 	SSHClient string // address of the client when this is an SSH login, "" otherwise
+	// SSHAuthSock is SSH_AUTH_SOCK when it is an absolute path, "" otherwise.
+	SSHAuthSock string
 
 	// Inherited are the K=V that daemons and the tmux server get; nothing else of the environment reaches them, so
 	// that no secret of whoever typed the first command lives on in a process that outlasts the login.
@@ -71,6 +73,7 @@ func read(getenv func(string) string, environ []string, passwdHome func() (strin
 		Term:        getenv("TERM"),
 		ColorTerm:   getenv("COLORTERM"),
 		NoColor:     getenv("NO_COLOR"),
+		SSHAuthSock: firstAbsolute(getenv("SSH_AUTH_SOCK")),
 		Wayland:     getenv("WAYLAND_DISPLAY"),
 		X11:         getenv("DISPLAY"),
 		Locale:      firstSet(getenv("LC_ALL"), getenv("LC_CTYPE"), getenv("LANG")),

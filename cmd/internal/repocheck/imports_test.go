@@ -9,7 +9,7 @@ import (
 // may says which packages of ours each package may import. Every package is in the table: a new one is a decision.
 var may = map[string][]string{ //nolint:gochecknoglobals // a table
 	"cmd/corral": {
-		"cmd/internal/...", "sessions", "sessions/backup", "sessions/server", "sessions/sessionclient", "runtime/daemon", "runtime/rtclient",
+		"cmd/internal/...", "sessions", "sessions/backup", "sessions/recovery", "sessions/server", "sessions/sessionclient", "runtime/daemon", "runtime/rtclient",
 		"runtime/rtapi", "runtime/hook", "runtime/launch", "runtime/recorder", "runtime/taskrunner", "tui/...", "vt",
 	},
 	"cmd/internal/paths":     {"sessions"},
@@ -23,7 +23,7 @@ var may = map[string][]string{ //nolint:gochecknoglobals // a table
 
 	"vt": {},
 
-	"tui":                            {"tui/...", "sessions", "vt"},
+	"tui":                            {"tui/...", "sessions", "sessions/recovery", "vt"},
 	"tui/canvas":                     {"vt"},
 	"tui/terminal":                   {"tui/canvas", "tui/internal/nobackgroundquery", "sessions", "vt"},
 	"tui/rawattach":                  {"tui/terminal", "tui/canvas", "sessions", "vt"},
@@ -40,6 +40,7 @@ var may = map[string][]string{ //nolint:gochecknoglobals // a table
 	"tui/internal/tuitest":           {"tui/...", "sessions", "vt"},
 
 	"sessions":                      {},
+	"sessions/recovery":             {"sessions"},
 	"sessions/sessionclient":        {"sessions", "internal/ws"},
 	"sessions/server":               {"sessions", "sessions/internal/...", "runtime/rtclient", "runtime/rtapi", "migrations"},
 	"sessions/backup":               {"sessions"},
@@ -80,6 +81,7 @@ var may = map[string][]string{ //nolint:gochecknoglobals // a table
 	"e2e":               {},
 	"e2e/harness":       {"sessions", "sessions/sessionclient", "vt", "e2e/rounds"},
 	"e2e/program":       {},
+	"e2e/claudeapi":     {},
 	"e2e/standin":       {"e2e/program", "runtime/hook"},
 	"e2e/proof":         {},
 	"e2e/proof/report":  {"e2e/proof"},

@@ -12,8 +12,11 @@ const (
 	// noSign is how long a start may stay without any sign of the agent, which takes 0.8 to 1.2 s: then a dialog (trust,
 	// login) is in the way, about which no agent tells.
 	noSign = 10 * time.Second
-	// edgeGrace is how long a hook outranks an older session file, which follows an event within 150 ms.
-	edgeGrace = time.Second
+	// edgeGrace is how long a hook outranks an older session file, which follows within 150 ms of the hook's end; the
+	// agent waits for its hooks, and a busy machine is slow to run them.
+	edgeGrace = 2 * time.Second
+	// endGrace is the same for the end of a turn after which no other one can begin by itself.
+	endGrace = 10 * time.Second
 	// stopGrace is how long after an idle file the hook that explains it may come: Stop is sent at about the same moment.
 	stopGrace = time.Second
 	// workAge is how long a hook alone is believed that the agent works. No tool that reports in between lasts longer
@@ -47,12 +50,11 @@ type evidence struct {
 	newest  time.Time      // the newest hook of any kind
 	compact string         // what began the present compaction: manual or auto
 	lately  string         // what the newest tool is to do
+	queue   bool           // a prompt was given while the agent worked: another turn may begin without a hook
+	more    bool           // so it was when the newest turn ended
 
 	file *sessionFile // nil without a valid one
 	tail tail
-
-	conversation claim // prompt is the id, by how it came
-	ignored      bool  // the newest conversation hook was not believed
 }
 
 // asking names the tools that are a question by themselves.
@@ -81,6 +83,7 @@ func (e *evidence) hook(p rtapi.HookPost) {
 		}
 		e.wait(c, rtapi.ForPrompt)
 	case "UserPromptSubmit":
+		e.queue = e.edge.state == rtapi.AgentWorking && p.At.After(e.edge.at)
 		e.work(c)
 	case "PreCompact":
 		e.compact = ev.Source
@@ -108,6 +111,7 @@ func (e *evidence) hook(p rtapi.HookPost) {
 			return
 		}
 		e.answer(ev, p.At, "")
+		e.more, e.queue = e.queue, false
 		switch {
 		case ev.Name == "StopFailure":
 			e.wait(c, rtapi.ForError)

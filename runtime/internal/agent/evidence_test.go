@@ -13,7 +13,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var start = time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC) //nolint:gochecknoglobals // a constant
 
-func after(seconds float64) time.Time { return start.Add(time.Duration(seconds * float64(time.Second))) }
+func after(seconds float64) time.Time {
+	return start.Add(time.Duration(seconds * float64(time.Second)))
+}
 
 // sign is a piece of evidence that comes at a moment: a hook, or what a file says.
 type sign func(e *evidence)
@@ -152,8 +154,14 @@ func TestStatus(t *testing.T) {
 		},
 		{name: "just ended, its hook is on the way", signs: []sign{hook(1, "UserPromptSubmit"), file(3, "idle", "")}, at: 3.5, want: "turn ended", next: 4},
 		{name: "interrupted", signs: []sign{hook(1, "UserPromptSubmit"), file(3, "idle", "")}, at: 4, want: "interrupted"},
-		{name: "a hook that the file has not followed", signs: []sign{file(1, "idle", ""), hook(2, "UserPromptSubmit")}, at: 2.1, want: working, next: 3},
-		{name: "a hook that the file never followed", signs: []sign{file(1, "busy", ""), hook(2, "PermissionRequest", tool("Bash", "x"))}, at: 3.1, want: working},
+		{name: "a hook that the file has not followed", signs: []sign{file(1, "idle", ""), hook(2, "UserPromptSubmit")}, at: 2.1, want: working, next: 4},
+		{name: "a hook that the file never followed", signs: []sign{file(1, "busy", ""), hook(2, "PermissionRequest", tool("Bash", "x"))}, at: 4.1, want: working},
+		{name: "ended, and slow to say so in the file", signs: []sign{hook(1, "UserPromptSubmit"), file(1.1, "busy", ""), hook(2, "Stop")}, at: 6, want: "turn ended", next: 12},
+		{
+			name:  "ended, with another prompt given before",
+			signs: []sign{hook(1, "UserPromptSubmit"), file(1.1, "busy", ""), hook(2, "UserPromptSubmit"), hook(3, "Stop")},
+			at:    5.1, want: working,
+		},
 		{name: "a queued turn", signs: []sign{hook(1, "Stop"), file(1.1, "busy", "")}, at: 1.2, want: working},
 		{name: "waiting, as an older one says it", signs: []sign{hook(1, "PreToolUse", tool("Bash", "x")), file(2, "waiting", "approve Bash")}, at: 3, want: "permission", text: "text of PreToolUse"},
 		{name: "a dialog", signs: []sign{hook(1, "Stop"), file(2, "waiting", "dialog open")}, at: 3, want: "dialog"},

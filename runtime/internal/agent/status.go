@@ -16,7 +16,11 @@ func (e *evidence) status(now time.Time) (c claim, next time.Time) {
 	if e.file == nil {
 		return told, next
 	}
-	if grace := told.at.Add(edgeGrace); told.state != "" && told.at.After(e.file.since()) && now.Before(grace) {
+	grace := told.at.Add(edgeGrace)
+	if (told.why == rtapi.ForTurnEnd || told.why == rtapi.ForError) && !e.more {
+		grace = told.at.Add(endGrace)
+	}
+	if told.state != "" && told.at.After(e.file.since()) && now.Before(grace) {
 		return told, grace // the file has not followed yet
 	}
 	return e.filed(now, told)

@@ -24,10 +24,16 @@
 //	      inventory, knows which
 //	1001  Shutdown, the end of the caller's context, or a tmux server that cannot be reached
 //	4404  no such terminal
-//	4429  one message could not be written for 30 s; the tmux client is gone at once, the code waits up to 5 minutes
-//	      for a viewer that was suspended
+//	4429  the viewer read nothing for 30 s while a message waited, which the server speaks for that stands between
+//	      (rtapi.FrameDraining); the tmux client is gone at once, the code waits up to 5 minutes for a viewer that was
+//	      suspended
 //
-// A tmux client that ends by itself is replaced.
+// A tmux client that ends by itself is replaced. One whose viewer has gone is ended when tmux has read what that typed.
+//
+// # Pending input
+//
+// A restore says what was typed and is not on the screen (pendingInput): found in the journal, because that has one order
+// of what was typed and printed, and because it is there when this process was not.
 //
 // # Bounds
 //

@@ -192,7 +192,7 @@ func (v *viewer) take(ctx context.Context, r *restoration, lines int) (exact boo
 			return nil, v.explain(ctx, err)
 		}
 		widths, _ := v.hub.cfg.Widths(ctx)
-		screen := vt.New(r.window.cols, r.window.rows, vt.WithWidths(widths))
+		screen := vt.New(r.window.cols, r.window.rows, vt.WithWidths(widths), vt.OnFault(v.fault))
 		_, _ = screen.Write(slices.Concat(r.picture.bytes, []byte(endSync))) // never fails
 		r.screen = screen.Frame()
 		return frameRows(r.screen), nil
@@ -204,6 +204,11 @@ func (v *viewer) take(ctx context.Context, r *restoration, lines int) (exact boo
 	}
 	_, err = shown()
 	return exact, err
+}
+
+// fault takes note of a fault of the emulator: the picture is blank for whoever reads it as text.
+func (v *viewer) fault(fault any, stack []byte) {
+	v.log.Error("picture not read", "fault", fmt.Sprint(fault), "stack", string(stack))
 }
 
 // endSync ends a synchronized update, in case the picture was cut inside one.

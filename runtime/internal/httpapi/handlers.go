@@ -54,6 +54,11 @@ func (a api) input(r *http.Request) (any, error) {
 	return nil, a.Terminals.Input(r.Context(), r.PathValue("id"), req)
 }
 
+func (a api) variables(r *http.Request) (any, error) {
+	q := r.URL.Query()
+	return a.Terminals.Variables(r.Context(), r.PathValue("id"), q["name"], q.Get("login") == "true")
+}
+
 func (a api) setMeta(r *http.Request) (any, error) {
 	var meta rtapi.Meta
 	if err := read(r, &meta); err != nil {

@@ -35,6 +35,8 @@ type Terminals interface {
 	Remove(ctx context.Context, id string) error
 	SetMeta(ctx context.Context, id string, meta rtapi.Meta) error
 	Input(ctx context.Context, id string, req rtapi.InputRequest) error
+	// Variables returns those of the named variables that the program of a session has at its start.
+	Variables(ctx context.Context, id string, names []string, login bool) (map[string]string, error)
 }
 
 // Reader reads what terminals show.
@@ -85,6 +87,7 @@ func New(cfg Config) http.Handler {
 		"POST /v1/terminals/{id}/respawn":   a.respawn,
 		"POST /v1/terminals/{id}/signal":    a.signal,
 		"POST /v1/terminals/{id}/input":     a.input,
+		"GET /v1/terminals/{id}/variables":  a.variables,
 		"PATCH /v1/terminals/{id}":          a.setMeta,
 		"DELETE /v1/terminals/{id}":         a.remove,
 		"GET /v1/terminals/{id}/screen":     a.screen,

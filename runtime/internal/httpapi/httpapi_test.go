@@ -46,6 +46,10 @@ func (w *work) SetMeta(context.Context, string, rtapi.Meta) error       { return
 func (w *work) Input(context.Context, string, rtapi.InputRequest) error { return w.err }
 func (w *work) Screen(context.Context, string) (rtapi.Screen, error)    { return rtapi.Screen{}, w.err }
 
+func (w *work) Variables(context.Context, string, []string, bool) (map[string]string, error) {
+	return nil, w.err
+}
+
 func (w *work) History(_ context.Context, id string, lines, before int, ansi bool) (rtapi.History, error) {
 	w.asked = append(w.asked, fmt.Sprint(id, lines, before, ansi))
 	return rtapi.History{Lines: []string{"x"}, Total: 1}, w.err

@@ -58,8 +58,6 @@ func New(t Tmux, dir string, log *slog.Logger) *Keeper {
 // right for most versions, and wrong for some rare characters in the others.
 func (k *Keeper) Run(ctx context.Context) {
 	defer close(k.known)
-	ctx, cancel := context.WithTimeout(ctx, measureTime)
-	defer cancel()
 	t, err := k.learn(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
@@ -80,7 +78,7 @@ func (k *Keeper) Table(ctx context.Context) Table {
 	return *k.table.Load()
 }
 
-// learn reads the table of this version of tmux, or makes it.
+// learn reads the table of this version of tmux, or makes it. It waits for tmux.
 func (k *Keeper) learn(ctx context.Context) (Table, error) {
 	spare, err := k.tmux.Spare(ctx)
 	if err != nil {
@@ -94,6 +92,8 @@ func (k *Keeper) learn(ctx context.Context) (Table, error) {
 		}
 		k.log.Warn("character widths measured anew", "file", path, "err", err)
 	}
+	ctx, cancel := context.WithTimeout(ctx, measureTime)
+	defer cancel()
 	doubtful := vt.DoubtfulRunes()
 	w, err := measure(ctx, spare, doubtful)
 	if err != nil {

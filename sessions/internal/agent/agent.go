@@ -1,8 +1,12 @@
-// Package agent knows which program a session's kind means: how it is started, started again, and asked to end. It is
-// pure; nothing in it looks at the machine.
+// Package agent knows how the program of a session's kind is started, started again in the same conversation, and asked to
+// end. Command lines come from profiles; Transcripts looks where an agent keeps its conversations, and is the only part
+// that looks at the machine.
 package agent
 
 import (
+	"slices"
+	"strings"
+
 	"corral/runtime/rtapi"
 	"corral/sessions"
 )
@@ -14,44 +18,65 @@ type Launch struct {
 	// KeepTmuxEnv leaves TMUX and TMUX_PANE in the program's environment: agents find their own pane by them, while in a
 	// shell the user's tmux must never meet ours.
 	KeepTmuxEnv bool
-	// Hooks says that the program tells the runtime what it is doing; its argv then has rtapi.SettingsFile.
+	// Hooks says that the program tells the runtime what it is doing.
 	Hooks bool
+	// Conversation is the conversation that the program will be in, as far as that is known.
+	Conversation string
+	// Way says how it gets there.
+	Way Way
 }
 
-// First returns the launch of a new session. A claude session always has a conversation; resume says that the
-// conversation existed before, given by the user, rather than being made for this session.
-func First(s sessions.Session, resume bool) Launch {
-	switch s.Kind {
-	case sessions.KindClaude:
-		flag := "--session-id"
-		if resume {
-			flag = "--resume"
-		}
-		return claude(s, flag, s.ConversationID)
-	case sessions.KindCommand:
-		return Launch{Argv: s.Args}
-	case sessions.KindShell:
-		return Launch{}
+// SettingsFlag gives Claude Code the file that makes it run our hooks, beside those of the user. No other agent has such a
+// flag; in theirs the user names `corral hook`.
+const SettingsFlag = "--settings"
+
+// Way is how a session gets to its conversation.
+type Way string
+
+// The ways. They are shown to people and sent to clients.
+const (
+	WayPlain    Way = "plain"    // there is no conversation: a shell, a command
+	WayFresh    Way = "fresh"    // a new conversation
+	WayResume   Way = "resume"   // the one that is known
+	WayContinue Way = "continue" // the newest one of the directory, as the agent sees it
+)
+
+// Plain returns the launch of a program without a conversation.
+func Plain(s sessions.Session) Launch {
+	if s.Kind == sessions.KindCommand {
+		return Launch{Argv: s.Args, Way: WayPlain}
 	}
-	return Launch{}
+	return Launch{Way: WayPlain}
 }
 
-// Again returns the launch that brings an ended session back: the same conversation for an agent, a fresh process for
-// anything else.
-func Again(s sessions.Session) Launch {
-	if s.Kind != sessions.KindClaude {
-		return First(s, false)
+// Start returns the launch that begins a conversation; id counts only for an agent that is given one.
+func Start(p sessions.Profile, s sessions.Session, id string) Launch {
+	if p.ID != sessions.IDGiven {
+		id = ""
 	}
-	if s.ConversationID == "" {
-		return claude(s, "--continue")
-	}
-	return claude(s, "--resume", s.ConversationID)
+	return launch(p, p.Start, s, id, WayFresh)
 }
 
-func claude(s sessions.Session, flags ...string) Launch {
-	argv := append([]string{"claude"}, flags...)
-	argv = append(argv, "--settings", rtapi.SettingsFile)
-	return Launch{Argv: append(argv, s.Args...), KeepTmuxEnv: true, Hooks: true}
+// Resume returns the launch that goes on with a conversation.
+func Resume(p sessions.Profile, s sessions.Session, id string) Launch {
+	return launch(p, p.Resume, s, id, WayResume)
+}
+
+// Continue returns the launch that goes on with the newest conversation of the directory, whichever that is.
+func Continue(p sessions.Profile, s sessions.Session) Launch {
+	return launch(p, p.Continue, s, "", WayContinue)
+}
+
+func launch(p sessions.Profile, line []string, s sessions.Session, id string, way Way) Launch {
+	argv := slices.Clone(line)
+	for i := range argv {
+		argv[i] = strings.ReplaceAll(argv[i], sessions.ProfileID, id)
+	}
+	hooks := p.Waiting == sessions.WaitingHooks
+	if s.Kind == sessions.KindClaude && hooks {
+		argv = append(argv, SettingsFlag, rtapi.SettingsFile)
+	}
+	return Launch{Argv: append(argv, s.Args...), KeepTmuxEnv: true, Hooks: hooks, Conversation: id, Way: way}
 }
 
 // StopSignal returns the signal that politely ends a program of kind k. Interactive shells ignore TERM, and take HUP as

@@ -25,6 +25,8 @@ const (
 	// createTimeout is that of a create, which waits while the server is still starting: a first start makes a database
 	// cluster.
 	createTimeout = 50 * time.Second
+	// recoveryTimeout is that of a plan of recovery, which looks for the transcripts of hundreds of sessions.
+	recoveryTimeout = 30 * time.Second
 	// maxBody bounds a request's body: arguments and environment of a creation, escaped.
 	maxBody = 4 << 20
 	// aliveEvery is how often a quiet watch says that it is alive.
@@ -68,6 +70,7 @@ type API struct {
 const (
 	createPattern     = "POST /v1/sessions"
 	createTaskPattern = "POST /v1/tasks"
+	recoveryPattern   = "GET /v1/recovery"
 )
 
 // New returns the API. When stop ends, open watches and streams are closed as the server going away.
@@ -84,6 +87,8 @@ func New(stop context.Context, cfg Config) *API {
 		"POST /v1/sessions/{id}/stop":      a.stopSession,
 		"POST /v1/sessions/{id}/close":     a.closeSession,
 		"POST /v1/sessions/{id}/input":     a.input,
+		"POST /v1/sessions/{id}/prompt":    a.prompt,
+		recoveryPattern:                    a.recovery,
 		"GET /v1/sessions/{id}/screen":     a.screen,
 		"GET /v1/sessions/{id}/history":    a.history,
 		"GET /v1/sessions/{id}/events":     a.sessionEvents,
@@ -99,8 +104,11 @@ func New(stop context.Context, cfg Config) *API {
 		"GET /v1/tasks/{id}/log/marks":     a.logMarks,
 	} {
 		timeout := requestTimeout
-		if pattern == createPattern || pattern == createTaskPattern {
+		switch pattern {
+		case createPattern, createTaskPattern:
 			timeout = createTimeout
+		case recoveryPattern:
+			timeout = recoveryTimeout
 		}
 		a.mux.Handle(pattern, a.answer(timeout, h))
 	}

@@ -64,11 +64,25 @@ func (a *API) reconnect(ctx context.Context, r *http.Request) (int, any, error) 
 	if err := decode(r, &req); err != nil {
 		return 0, nil, err
 	}
-	reconnect := a.cfg.Service.Reconnect
-	if req.Restart {
-		reconnect = a.cfg.Service.Restart
+	if !req.Restart {
+		s, err := a.cfg.Service.Reconnect(ctx, id(r))
+		return http.StatusOK, s, err
 	}
-	s, err := reconnect(ctx, id(r))
+	s, err := a.cfg.Service.RestartIn(ctx, id(r), req.Conversation)
+	return http.StatusOK, s, err
+}
+
+func (a *API) recovery(ctx context.Context, r *http.Request) (int, any, error) {
+	plan, err := a.cfg.Service.Recovery(ctx, r.URL.Query().Get("project"))
+	return http.StatusOK, plan, err
+}
+
+func (a *API) prompt(ctx context.Context, r *http.Request) (int, any, error) {
+	var req sessions.PromptRequest
+	if err := decode(r, &req); err != nil {
+		return 0, nil, err
+	}
+	s, err := a.cfg.Service.Prompt(ctx, id(r), req)
 	return http.StatusOK, s, err
 }
 

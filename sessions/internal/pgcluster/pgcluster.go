@@ -182,13 +182,18 @@ func (c *Cluster) lock(ctx context.Context) (unlock func(), err error) {
 }
 
 // Stop ends the postmaster with a fast shutdown (PostgreSQL documentation, 19.5): clients are cut off, everything
-// committed is on disk. A cluster that does not run is no error. End Watch before, or it starts the cluster again.
+// committed is on disk. A cluster that does not run is no error, and one that another server uses is left running. End
+// Watch before, or it starts the cluster again.
 func (c *Cluster) Stop(ctx context.Context) error {
 	pm, err := c.running()
 	if err != nil || pm == nil {
 		return err
 	}
 	defer pm.close()
+	if c.used(ctx) {
+		c.log.Warn("database left running for another server", "pid", pm.pid)
+		return nil
+	}
 	if err := pm.signal(unix.SIGINT); err != nil {
 		return fmt.Errorf("stop PostgreSQL (pid %d): %w", pm.pid, err)
 	}

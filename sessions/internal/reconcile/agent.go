@@ -23,6 +23,7 @@ func (p *planner) agent(row store.Record, t rtapi.Terminal) bool {
 		return false
 	}
 	defer p.conversation(row, t)
+	p.used(row, a)
 	m := store.Move{Tmux: &p.o.Inventory.Server, Evidence: a.Evidence}
 	if t.Run != row.Run {
 		m.Run = &t.Run

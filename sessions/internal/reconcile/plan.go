@@ -17,6 +17,8 @@ const (
 	lateDeath = 5 * time.Second
 	// hostDown is how far the end of a tmux server may be from the death of a program in it for both to be one shutdown.
 	hostDown = 30 * time.Second
+	// notFound is what the login shell exits with when it does not find the program to start (POSIX, 2.8.2).
+	notFound = 127
 	// settle is how long a row that is newer than the inventory is left alone: the inventory may have been taken before
 	// the session's terminal was made.
 	settle = 2 * time.Second
@@ -45,12 +47,22 @@ type Action struct {
 	Kill  *Kill
 	// Learned is a conversation to note.
 	Learned *Learned
+	// Sized is the size of a terminal.
+	Sized *Sized
+	// Used is a conversation in which something was said.
+	Used *Used
 }
 
 // Adoption makes a row for a live terminal that has none.
 type Adoption struct {
 	Record   store.Record
 	Evidence string
+}
+
+// Used names a session and the conversation that was used in it.
+type Used struct {
+	ID           sessions.ID
+	Conversation string
 }
 
 // Kill ends a program that did not stop in time.
@@ -141,6 +153,7 @@ func (p *planner) row(row store.Record, t rtapi.Terminal, known bool) {
 		p.dead(row, t)
 	default:
 		p.alive(row, t)
+		p.size(row, t)
 	}
 }
 
@@ -199,6 +212,9 @@ func (p *planner) dead(row store.Record, t rtapi.Terminal) {
 	}
 	if t.Run != row.Run {
 		m.Run = &t.Run
+	}
+	if row.Kind != sessions.KindShell && t.ExitCode != nil && *t.ExitCode == notFound {
+		m.Reason += ", as when a program is not found"
 	}
 	if row.State == sessions.Stopping {
 		m.To, m.Reason = sessions.Stopped, row.StateReason
@@ -296,6 +312,7 @@ func (p *planner) stray(t rtapi.Terminal) {
 			LastActivityAt: p.o.Now,
 		},
 		Run: t.Run, Tmux: p.o.Inventory.Server, Cols: t.Cols, Rows: t.Rows,
+		ConversationUsed: t.Conversation != "", // it is not known, and this is the careful answer
 	}
 	if rec.Run < 1 {
 		rec.Run = 1
@@ -312,10 +329,9 @@ func (p *planner) stray(t rtapi.Terminal) {
 	})
 }
 
-// kindOf is the kind that a terminal says it is, or what its arguments make it if this version knows no such kind.
+// kindOf is the kind that a terminal says it is, or what its arguments make it if that can be the name of none.
 func kindOf(t rtapi.Terminal) sessions.Kind {
-	switch k := sessions.Kind(t.Kind); k {
-	case sessions.KindShell, sessions.KindClaude, sessions.KindCommand:
+	if k := sessions.Kind(t.Kind); k.Valid() {
 		return k
 	}
 	if len(t.Args) > 0 {

@@ -337,7 +337,7 @@ func TestPlanAdoptsWithEverythingTheTerminalCarries(t *testing.T) {
 			StateReason: "adopted: its program is alive", Node: node,
 			CreatedAt: now.Add(-time.Hour), UpdatedAt: now, LastActivityAt: now,
 		},
-		Run: 4, Tmux: server, Cols: 120, Rows: 40,
+		Run: 4, Tmux: server, Cols: 120, Rows: 40, ConversationUsed: true,
 	}
 	if d := cmp.Diff(want, plan.Actions[0].Adopt.Record); d != "" {
 		t.Errorf("adopted record (-want +got):\n%s", d)

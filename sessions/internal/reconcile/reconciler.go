@@ -33,6 +33,8 @@ type Store interface {
 	Exclusive(ctx context.Context, node string, do func(context.Context) error) (bool, error)
 	Owners(ctx context.Context) ([]string, error)
 	SetConversation(ctx context.Context, c store.Conversation) (store.Record, error)
+	SetSize(ctx context.Context, id sessions.ID, cols, rows int) error
+	UseConversation(ctx context.Context, id sessions.ID, conversation string) error
 }
 
 // Runtime is what a round needs from the node.
@@ -274,6 +276,10 @@ func (r *Reconciler) apply(ctx context.Context, st Store, a Action) error {
 		r.cfg.Log.Info("session adopted", "session", rec.ID, "evidence", a.Adopt.Evidence)
 	case a.Learned != nil:
 		return r.learn(ctx, st, *a.Learned)
+	case a.Sized != nil:
+		return st.SetSize(ctx, a.Sized.ID, a.Sized.Cols, a.Sized.Rows)
+	case a.Used != nil:
+		return st.UseConversation(ctx, a.Used.ID, a.Used.Conversation)
 	case a.Kill != nil:
 		err := r.cfg.Runtime.Signal(ctx, string(a.Kill.ID), rtapi.SignalRequest{Signal: "KILL", Run: a.Kill.Run})
 		var refused *rtapi.Error

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -32,6 +33,8 @@ type Runtime struct {
 	inputs   []rtapi.InputRequest
 	streams  map[*stream]struct{}
 	tasks    []rtapi.Task
+
+	variables map[string]string
 }
 
 // Signal is a signal that the runtime was asked to send.
@@ -50,7 +53,7 @@ func New() *Runtime {
 	return &Runtime{
 		server: rtapi.Incarnation{PID: 4711, Start: 1, BootID: "boot"}, at: time.Now(),
 		terms: map[string]*terminal{}, subs: map[chan rtapi.Event]struct{}{}, streams: map[*stream]struct{}{},
-		recorded: map[string]rtapi.Screen{},
+		variables: map[string]string{}, recorded: map[string]rtapi.Screen{},
 	}
 }
 
@@ -378,6 +381,36 @@ func (r *Runtime) SetMeta(_ context.Context, id string, m rtapi.Meta) error {
 	t.Meta = m
 	r.changedLocked()
 	return nil
+}
+
+// Variables implements the runtime's API: what the last launch of the terminal brought, over what SetVariable set.
+func (r *Runtime) Variables(_ context.Context, id string, names []string, login bool) (map[string]string, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.away {
+		return nil, ErrAway
+	}
+	found := map[string]string{}
+	for _, name := range names {
+		if v, ok := r.variables[name]; ok && (login || name == "HOME") {
+			found[name] = v
+		}
+		for _, l := range r.launches {
+			for _, kv := range l.Env {
+				if k, v, _ := strings.Cut(kv, "="); k == name && l.Meta.ID == id {
+					found[name] = v
+				}
+			}
+		}
+	}
+	return found, nil
+}
+
+// SetVariable sets a variable as the user's login scripts do; HOME is known without them.
+func (r *Runtime) SetVariable(name, value string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.variables[name] = value
 }
 
 // Input implements the runtime's API.

@@ -139,6 +139,7 @@ func (b *Board) Sync(mark uint64, recs []store.Record) {
 	}
 	if first {
 		b.showAllLocked()
+		b.publishLocked(b.snapshotLocked("")) // those that were given a partial one
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"corral/e2e/rounds"
 	"corral/sessions"
+	"corral/sessions/internal/service"
 	"corral/sessions/internal/servicetest"
 	"corral/sessions/internal/store"
 )
@@ -23,7 +24,13 @@ import (
 func TestTwoServersOfOneNode(t *testing.T) {
 	t.Parallel()
 	w := servicetest.NewWorld(t)
-	servers := []*servicetest.Server{w.Start(t, servicetest.Options{}), w.Start(t, servicetest.Options{})}
+	slow := servicetest.Options{Hooks: service.Hooks{After: func(step string) error {
+		if step == "create.row" {
+			time.Sleep(60 * time.Millisecond) // long enough for a round of the other one
+		}
+		return nil
+	}}}
+	servers := []*servicetest.Server{w.Start(t, slow), w.Start(t, slow)}
 	n := rounds.N(10, 30, 60)
 	made := make([][]sessions.ID, len(servers))
 	var work sync.WaitGroup

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -31,6 +32,7 @@ type Store interface {
 	Move(ctx context.Context, m store.Move) (store.Record, error)
 	Update(ctx context.Context, id sessions.ID, title, project *string, at time.Time) (store.Record, error)
 	Get(ctx context.Context, id sessions.ID) (store.Record, error)
+	List(ctx context.Context) ([]store.Record, error)
 	Delete(ctx context.Context, id sessions.ID, version int64) error
 	Events(ctx context.Context, q store.EventQuery) ([]sessions.Event, error)
 	Backup(ctx context.Context, w io.Writer, node string, at time.Time) error
@@ -47,6 +49,8 @@ type Runtime interface {
 	Remove(ctx context.Context, id string) error
 	SetMeta(ctx context.Context, id string, m rtapi.Meta) error
 	Input(ctx context.Context, id string, r rtapi.InputRequest) error
+	// Variables returns those of the named variables that a session's program has at its start.
+	Variables(ctx context.Context, id string, names []string, login bool) (map[string]string, error)
 	Screen(ctx context.Context, id string) (rtapi.Screen, error)
 	History(ctx context.Context, id string, lines, before int) (rtapi.History, error)
 	Tasks
@@ -82,21 +86,32 @@ type Config struct {
 	// StartupGrace is how long after New a creation waits for database and runtime rather than being refused; 0 means
 	// 60 s.
 	StartupGrace time.Duration
-	Hooks        Hooks
-	Now          func() time.Time // nil: time.Now
-	Log          *slog.Logger
+	// Agents are the agents that sessions can run; nil: those that are built in.
+	Agents sessions.Profiles
+	NewID  func() string // of a conversation; nil: a random UUID
+	Hooks  Hooks
+	Now    func() time.Time // nil: time.Now
+	Log    *slog.Logger
 }
 
 // Service carries out the use cases. It is safe for concurrent use.
 type Service struct {
 	Config
 	started time.Time
+	// claims is held from the look at who runs a conversation until the session that takes it is on the board.
+	claims sync.Mutex
 }
 
 // New returns a service.
 func New(cfg Config) *Service {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
+	}
+	if cfg.Agents == nil {
+		cfg.Agents = sessions.BuiltinProfiles()
+	}
+	if cfg.NewID == nil {
+		cfg.NewID = uuid.NewString
 	}
 	if cfg.StartupGrace == 0 {
 		cfg.StartupGrace = defaultStartupGrace

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -16,7 +18,7 @@ import (
 // Create makes a session and starts its program. When the runtime refuses, the session stays as FAILED with the reason
 // and the refusal is returned; when the runtime cannot be reached, the row stays STARTING for the reconciler.
 func (s *Service) Create(ctx context.Context, r sessions.CreateRequest) (sessions.Session, error) {
-	r, err := normalize(r)
+	r, err := normalize(r, s.Agents)
 	if err != nil {
 		return sessions.Session{}, err
 	}
@@ -28,20 +30,18 @@ func (s *Service) Create(ctx context.Context, r sessions.CreateRequest) (session
 	if err := s.canStart(); err != nil {
 		return sessions.Session{}, err
 	}
-	resume := r.ConversationID != ""
-	if r.Kind == sessions.KindClaude && !resume {
-		r.ConversationID = uuid.NewString()
-	}
-	rec, err := st.Create(ctx, s.newRecord(r), sessions.ActorUser, "created by the user")
+	rec := s.newRecord(r)
+	how, err := s.first(ctx, rec, r.Env)
 	if err != nil {
-		return sessions.Session{}, fmt.Errorf("create session: %w", err)
+		return sessions.Session{}, err
 	}
-	s.Log.Info("session created", "session", rec.ID, "kind", rec.Kind)
-	s.Board.Put(rec)
+	rec.ConversationID = how.Conversation
+	if rec, err = s.insert(ctx, st, rec); err != nil {
+		return sessions.Session{}, err
+	}
 	if err := s.Hooks.after("create.row"); err != nil {
 		return sessions.Session{}, err
 	}
-	how := agent.First(rec.Session, resume)
 	launch := launchRequest(rec, how, r.Env)
 	launch.NoInputJournal = r.NoInputJournal
 	_, err = s.Runtime.Create(ctx, launch)
@@ -49,6 +49,67 @@ func (s *Service) Create(ctx context.Context, r sessions.CreateRequest) (session
 		return sessions.Session{}, err
 	}
 	return s.launched(ctx, rec, err)
+}
+
+// insert writes the row of a new session, unless another session runs its conversation.
+func (s *Service) insert(ctx context.Context, st Store, rec store.Record) (store.Record, error) {
+	s.claims.Lock()
+	defer s.claims.Unlock()
+	if err := s.alone(rec.ConversationID, rec.ID); err != nil {
+		return rec, err
+	}
+	rec, err := st.Create(ctx, rec, sessions.ActorUser, "created by the user")
+	if err != nil {
+		return rec, fmt.Errorf("create session: %w", err)
+	}
+	s.Log.Info("session created", "session", rec.ID, "kind", rec.Kind)
+	s.Board.Put(rec)
+	return rec, nil
+}
+
+// first decides how a new session is started: in the conversation that it was given, which must exist, or in a new one.
+func (s *Service) first(ctx context.Context, rec store.Record, env []string) (agent.Launch, error) {
+	p, isAgent := s.Agents[rec.Kind]
+	switch {
+	case !isAgent:
+		return agent.Plain(rec.Session), nil
+	case rec.ConversationID == "":
+		return agent.Start(p, rec.Session, s.NewID()), nil
+	case p.Transcript == "":
+		return agent.Resume(p, rec.Session, rec.ConversationID), nil
+	}
+	c := s.comebacks()
+	c.variables = given{s.Runtime, env}.Variables
+	_, found, where, err := c.find(ctx, rec, p)
+	if err != nil {
+		return agent.Launch{}, err
+	}
+	if !found {
+		return agent.Launch{}, invalid("conversationId",
+			fmt.Sprintf("there is no conversation %s in %s", sessions.CleanLine(rec.ConversationID, 100), sessions.CleanLine(where, 200)),
+			"leave it out for a new one")
+	}
+	return agent.Resume(p, rec.Session, rec.ConversationID), nil
+}
+
+// given is the runtime as it will be when it keeps the environment of a session that is not there yet.
+type given struct {
+	Runtime
+	env []string
+}
+
+// Variables puts the session's own over what the runtime says.
+func (g given) Variables(ctx context.Context, id string, names []string, login bool) (map[string]string, error) {
+	vars, err := g.Runtime.Variables(ctx, id, names, login)
+	if err != nil {
+		return nil, err
+	}
+	for _, kv := range g.env {
+		if name, value, _ := strings.Cut(kv, "="); slices.Contains(names, name) {
+			vars[name] = value
+		}
+	}
+	return vars, nil
 }
 
 func (s *Service) newRecord(r sessions.CreateRequest) store.Record {
@@ -74,12 +135,20 @@ func (s *Service) newRecord(r sessions.CreateRequest) store.Record {
 		Deadline: now.Add(startDeadline),
 		Cols:     r.Cols,
 		Rows:     r.Rows,
+
+		ConversationUsed: r.ConversationID != "",
 	}
 }
 
-// Restart starts an ended session again with the same id, title, directory and arguments. Of two at once one wins and
-// the other gets a conflict.
+// Restart is RestartIn with the session's own conversation.
 func (s *Service) Restart(ctx context.Context, id sessions.ID) (sessions.Session, error) {
+	return s.RestartIn(ctx, id, sessions.ConversationOwn)
+}
+
+// RestartIn starts an ended session again with the same id, title, directory, arguments and environment, an agent in the
+// conversation that choice names. When that is not to be had nothing changes, and the refusal has the choices there are.
+// Of two restarts at once one wins and the other gets a conflict.
+func (s *Service) RestartIn(ctx context.Context, id sessions.ID, choice sessions.ConversationChoice) (sessions.Session, error) {
 	rec, err := s.read(ctx, id)
 	if err != nil {
 		return sessions.Session{}, err
@@ -93,29 +162,60 @@ func (s *Service) Restart(ctx context.Context, id sessions.ID) (sessions.Session
 	if err := s.canStart(); err != nil {
 		return sessions.Session{}, err
 	}
-	run, deadline := rec.Run+1, s.now().Add(startDeadline)
-	rec, err = s.move(ctx, store.Move{
-		ID: id, From: rec.State, Version: rec.Version, To: sessions.Starting,
-		Actor: sessions.ActorUser, Reason: "restarted by the user",
-		Run: &run, Owner: &s.Owner, Deadline: &deadline, EndedAt: &zeroTime,
-	})
-	if errors.Is(err, sessions.ErrConflict) {
-		return sessions.Session{}, &sessions.Error{
-			Code: sessions.CodeConflict, Message: "somebody else changed the session at the same moment",
-			Hint: "look at its state and try again", Cause: err,
-		}
-	}
+	how, _, err := s.comebacks().of(ctx, rec, choice)
 	if err != nil {
+		return sessions.Session{}, withSession(err, rec.ID)
+	}
+	if rec, err = s.restarting(ctx, rec, how); err != nil {
 		return sessions.Session{}, err
 	}
 	if err := s.Hooks.after("restart.row"); err != nil {
 		return sessions.Session{}, err
 	}
-	_, err = s.Runtime.Respawn(ctx, launchRequest(rec, agent.Again(rec.Session), nil))
+	_, err = s.Runtime.Respawn(ctx, launchRequest(rec, how, nil))
 	if err := s.Hooks.after("restart.launch"); err != nil {
 		return sessions.Session{}, err
 	}
 	return s.launched(ctx, rec, err)
+}
+
+// restarting moves an ended session to STARTING, in the conversation that its launch is for, unless another session runs
+// that one.
+func (s *Service) restarting(ctx context.Context, rec store.Record, how agent.Launch) (store.Record, error) {
+	s.claims.Lock()
+	defer s.claims.Unlock()
+	if err := s.alone(how.Conversation, rec.ID); err != nil {
+		return rec, err
+	}
+	run, deadline := rec.Run+1, s.now().Add(startDeadline)
+	m := store.Move{
+		ID: rec.ID, From: rec.State, Version: rec.Version, To: sessions.Starting,
+		Actor: sessions.ActorUser, Reason: "restarted by the user",
+		Run: &run, Owner: &s.Owner, Deadline: &deadline, EndedAt: &zeroTime,
+	}
+	if how.Conversation != rec.ConversationID && how.Way != agent.WayPlain {
+		m.Conversation = &how.Conversation
+		m.Evidence = fmt.Sprintf("conversation %s -> %s", named(rec.ConversationID), named(how.Conversation))
+	}
+	if how.Way != agent.WayPlain {
+		used := rec.ConversationUsed && how.Way != agent.WayFresh || how.Way == agent.WayResume
+		m.ConversationUsed = &used
+	}
+	rec, err := s.move(ctx, m)
+	if errors.Is(err, sessions.ErrConflict) {
+		return rec, &sessions.Error{
+			Code: sessions.CodeConflict, Message: "somebody else changed the session at the same moment",
+			Hint: "look at its state and try again", Cause: err,
+		}
+	}
+	return rec, err
+}
+
+func named(conversation string) string {
+	if conversation == "" {
+		return "(not known)"
+	}
+	return conversation
 }
 
 // Reconnect returns a live session; an ended one is a conflict, because coming back to it means restarting it.
@@ -196,7 +296,12 @@ func (s *Service) settle(ctx context.Context, started store.Record, m store.Move
 func withSession(err error, id sessions.ID) error {
 	var e *sessions.Error
 	if errors.As(err, &e) {
-		e.Details = map[string]any{"sessionId": id}
+		if e.Details == nil {
+			e.Details = map[string]any{}
+		}
+		if _, names := e.Details["sessionId"]; !names {
+			e.Details["sessionId"] = id
+		}
 	}
 	return err
 }

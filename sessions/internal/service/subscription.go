@@ -33,20 +33,27 @@ func (b *Board) subscribe(only sessions.ID, size int) *Subscription {
 	defer b.mu.Unlock()
 	sub := &Subscription{queue: make(chan sessions.Change, size), only: only}
 	sub.Changes = sub.queue
+	sub.Snapshot = b.snapshotLocked(only)
+	b.subs[sub] = struct{}{}
+	return sub
+}
+
+// snapshotLocked is everything, or one session alone.
+func (b *Board) snapshotLocked(only sessions.ID) sessions.Change {
 	database := b.database
-	sub.Snapshot = sessions.Change{
+	c := sessions.Change{
 		Type:     sessions.ChangeSnapshot,
+		Partial:  !b.listed,
 		Nodes:    []sessions.NodeStatus{b.node},
 		Database: &database,
 	}
 	if only == "" {
-		sub.Snapshot.Sessions = b.listLocked()
-		sub.Snapshot.Tasks = b.tasksLocked()
+		c.Sessions = b.listLocked()
+		c.Tasks = b.tasksLocked()
 	} else if s, ok := b.shown[only]; ok {
-		sub.Snapshot.Sessions = []sessions.Session{s}
+		c.Sessions = []sessions.Session{s}
 	}
-	b.subs[sub] = struct{}{}
-	return sub
+	return c
 }
 
 // Unsubscribe ends a subscription. It may be called more than once.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"unicode/utf8"
@@ -36,12 +37,12 @@ func invalid(field, message, hint string) error {
 }
 
 // normalize checks a request to create a session and returns it as it is stored: cleaned, with defaults.
-func normalize(r sessions.CreateRequest) (sessions.CreateRequest, error) {
+func normalize(r sessions.CreateRequest, agents sessions.Profiles) (sessions.CreateRequest, error) {
 	if r.Kind == "" {
 		r.Kind = sessions.KindShell
 	}
 	for _, check := range []func(*sessions.CreateRequest) error{
-		checkKind, checkArgs, checkCWD, checkEnv, checkSize, checkConversation,
+		agentsOf(agents).checkKind, checkArgs, checkCWD, checkEnv, checkSize, agentsOf(agents).checkConversation,
 	} {
 		if err := check(&r); err != nil {
 			return r, err
@@ -67,7 +68,10 @@ func defaultTitle(r sessions.CreateRequest) string {
 	return title
 }
 
-func checkKind(r *sessions.CreateRequest) error {
+// agentsOf are the checks that depend on which agents there are.
+type agentsOf sessions.Profiles
+
+func (a agentsOf) checkKind(r *sessions.CreateRequest) error {
 	switch r.Kind {
 	case sessions.KindShell:
 		if len(r.Args) > 0 {
@@ -78,9 +82,36 @@ func checkKind(r *sessions.CreateRequest) error {
 			return invalid("args", "a command session needs a command", "give the program and its arguments")
 		}
 	case sessions.KindClaude:
+		return checkClaudeArgs(r.Args)
 	default:
-		return invalid("kind", fmt.Sprintf("there is no kind of session called %q", sessions.CleanLine(string(r.Kind), 40)),
-			"use shell, claude or command")
+		if _, known := a[r.Kind]; !known {
+			return invalid("kind", fmt.Sprintf("there is no kind of session called %q", sessions.CleanLine(string(r.Kind), 40)),
+				"use shell, command or one of the agents: "+a.names())
+		}
+	}
+	return nil
+}
+
+func (a agentsOf) names() string {
+	var names []string
+	for kind := range a {
+		names = append(names, string(kind))
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
+}
+
+// checkClaudeArgs refuses what Corral gives itself: the conversation is the session's, not an argument that comes again at
+// each restart.
+func checkClaudeArgs(args []string) error {
+	for _, arg := range args {
+		flag, _, _ := strings.Cut(arg, "=")
+		switch flag {
+		case "--":
+			return nil
+		case "--resume", "-r", "--continue", "-c", "--session-id", "--fork-session":
+			return invalid("args", fmt.Sprintf("claude's %s is for Corral to give", flag), "name the conversation with --conversation")
+		}
 	}
 	return nil
 }
@@ -176,17 +207,32 @@ func checkSize(r *sessions.CreateRequest) error {
 	return nil
 }
 
-func checkConversation(r *sessions.CreateRequest) error {
+func (a agentsOf) checkConversation(r *sessions.CreateRequest) error {
 	if r.ConversationID == "" {
 		return nil
 	}
-	if r.Kind != sessions.KindClaude {
+	switch p, isAgent := a[r.Kind]; {
+	case !isAgent:
 		return invalid("conversationId", "only an agent's session has a conversation", "use kind claude")
+	case p.Resume == nil:
+		return invalid("conversationId", fmt.Sprintf("%s cannot go on with a conversation by its id", r.Kind), "leave it out")
+	case r.Kind != sessions.KindClaude:
+		return checkForeignID(r.ConversationID)
 	}
 	id, err := uuid.Parse(r.ConversationID)
 	if err != nil || len(r.ConversationID) != len(id.String()) {
 		return invalid("conversationId", "the conversation id is not a UUID", "copy it from the agent, as 3f2a0c9e-...")
 	}
 	r.ConversationID = id.String()
+	return nil
+}
+
+// checkForeignID bounds the id of a conversation of which only its agent knows the form. It becomes an argument of a
+// command line and a part of a file's name.
+func checkForeignID(id string) error {
+	const maxID = 200
+	if len(id) > maxID || strings.HasPrefix(id, "-") || strings.ContainsAny(id, "/\\") || sessions.CleanLine(id, maxID) != id {
+		return invalid("conversationId", "that is no id of a conversation", "copy it from the agent")
+	}
 	return nil
 }

@@ -49,6 +49,9 @@ func TestBadRequests(t *testing.T) {
 		{"cols", func(r *sessions.CreateRequest) { r.Rows = 100000 }},
 		{"conversationId", func(r *sessions.CreateRequest) { r.ConversationID = "0b7c7bb3-7a4f-4e52-9f0a-0a6f6d1c2e31" }},
 		{"conversationId", func(r *sessions.CreateRequest) { r.Kind, r.ConversationID = sessions.KindClaude, "--help" }},
+		{"conversationId", func(r *sessions.CreateRequest) { r.Kind, r.ConversationID = "codex", "--help" }},
+		{"conversationId", func(r *sessions.CreateRequest) { r.Kind, r.ConversationID = "aider", "x" }},
+		{"args", func(r *sessions.CreateRequest) { r.Kind, r.Args = sessions.KindClaude, []string{"--resume=x"} }},
 	}
 	for i, test := range tests {
 		req := sessions.CreateRequest{CWD: "/tmp"}
@@ -98,7 +101,7 @@ func TestDefaultTitles(t *testing.T) {
 
 func TestClaudeGetsAConversation(t *testing.T) {
 	t.Parallel()
-	s := servicetest.NewWorld(t).Start(t, servicetest.Options{})
+	s := newAgents(t)
 	made, err := s.Service.Create(t.Context(), sessions.CreateRequest{CWD: "/tmp", Kind: sessions.KindClaude, Args: []string{"--model", "opus"}})
 	if err != nil {
 		t.Fatal(err)
@@ -109,12 +112,13 @@ func TestClaudeGetsAConversation(t *testing.T) {
 		t.Fatal(err)
 	}
 	const given = "0b7c7bb3-7a4f-4e52-9f0a-0a6f6d1c2e31"
+	s.keep(s.config(), given, "words", 0)
 	if _, err := s.Service.Create(t.Context(), sessions.CreateRequest{CWD: "/tmp", Kind: sessions.KindClaude, ConversationID: given}); err != nil {
 		t.Fatal(err)
 	}
 	want := [][]string{
 		{"claude", "--session-id", made.ConversationID, "--settings", rtapi.SettingsFile, "--model", "opus"},
-		{"claude", "--resume", made.ConversationID, "--settings", rtapi.SettingsFile, "--model", "opus"},
+		{"claude", "--session-id", made.ConversationID, "--settings", rtapi.SettingsFile, "--model", "opus"},
 		{"claude", "--resume", given, "--settings", rtapi.SettingsFile},
 	}
 	for i, l := range s.Runtime.Launches() {

@@ -18,13 +18,24 @@ type Conversation struct {
 	Evidence string // what was seen
 }
 
+const sqlUseConversation = `
+UPDATE sessions SET conversation_used = true WHERE id = @id AND conversation_id = @conversation`
+
+// UseConversation notes that something was said in a session's conversation, if it is in that one still. No state rests on
+// it, so it raises no version and wakes no listener; an unknown session is no error.
+func (s *Store) UseConversation(ctx context.Context, id sessions.ID, conversation string) error {
+	_, err := s.pool.Exec(ctx, sqlUseConversation, pgx.StrictNamedArgs{"id": string(id), "conversation": conversation})
+	return Explain(ctx, "note the use of a conversation in session "+id.Short(), err)
+}
+
 // sqlSetConversation locks the row first, so that the event names the conversation that was really left. To note the
-// same again changes nothing and writes no event.
+// same again changes nothing and writes no event. A conversation that follows another one was used: agents go on from one
+// to the next, and only a first one can be empty.
 const sqlSetConversation = `
 WITH old AS (
 	SELECT id AS old_id, conversation_id AS was FROM sessions WHERE id = @id FOR UPDATE
 ), changed AS (
-	UPDATE sessions SET conversation_id = @to, updated_at = @at, version = version + 1
+	UPDATE sessions SET conversation_id = @to, conversation_used = was <> '', updated_at = @at, version = version + 1
 	FROM old WHERE id = old_id AND was <> @to
 	RETURNING ` + sqlColumns + `, was
 ), event AS (

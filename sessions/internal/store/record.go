@@ -23,6 +23,8 @@ type Record struct {
 	Tmux rtapi.Incarnation
 	// EndedAt is when the last run ended; zero while live.
 	EndedAt time.Time
+	// ConversationUsed says that something was said in the conversation, so that its agent must have kept it.
+	ConversationUsed bool
 	// Cols and Rows are the size it was last started with.
 	Cols, Rows int
 }
@@ -41,6 +43,9 @@ type Move struct {
 	// ExitCode and Signal are written as they are, also nil: the row describes the newest run only.
 	ExitCode *int
 	Signal   *int
+
+	Conversation     *string
+	ConversationUsed *bool
 
 	Run      *int
 	Owner    *string

@@ -14,7 +14,7 @@ import (
 // sqlColumns are the columns of sessionRow, in every statement that reads sessions.
 const sqlColumns = `id, title, project, cwd, kind, args, conversation_id, state, state_reason,
 	state_since, state_evidence, exit_code, signal, node, run, owner, deadline, tmux_pid, tmux_start, tmux_boot_id,
-	ended_at, cols, rows, created_at, updated_at, last_activity_at, version`
+	ended_at, cols, rows, created_at, updated_at, last_activity_at, version, conversation_used`
 
 // sessionRow is a row of sessions as the driver reads it, by name.
 type sessionRow struct {
@@ -45,6 +45,8 @@ type sessionRow struct {
 	UpdatedAt      time.Time
 	LastActivityAt time.Time
 	Version        int64
+
+	ConversationUsed bool
 }
 
 func (r sessionRow) record() Record {
@@ -76,6 +78,8 @@ func (r sessionRow) record() Record {
 		EndedAt:  orZero(r.EndedAt),
 		Cols:     r.Cols,
 		Rows:     r.Rows,
+
+		ConversationUsed: r.ConversationUsed,
 	}
 }
 

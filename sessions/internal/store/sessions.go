@@ -24,10 +24,11 @@ WITH node AS (
 ), created AS (
 	INSERT INTO sessions (id, title, project, cwd, kind, args, conversation_id, state, state_reason,
 		state_since, state_evidence, exit_code, signal, node, run, owner, deadline, tmux_pid, tmux_start, tmux_boot_id,
-		ended_at, cols, rows, created_at, updated_at, last_activity_at, version)
+		ended_at, cols, rows, created_at, updated_at, last_activity_at, version,
+		conversation_used)
 	VALUES (@id, @title, @project, @cwd, @kind, @args, @conversation, @state, @reason,
 		@at, @evidence, NULL, NULL, @node, @run, @owner, @deadline, @tmux_pid, @tmux_start, @tmux_boot_id,
-		NULL, @cols, @rows, @created_at, @at, @activity, 1)
+		NULL, @cols, @rows, @created_at, @at, @activity, 1, @used)
 	RETURNING ` + sqlColumns + `
 ), event AS (
 	INSERT INTO terminal_events (session_id, at, actor, from_state, to_state, reason, evidence)
@@ -56,6 +57,7 @@ func (s *Store) insert(ctx context.Context, r Record, actor sessions.Actor, reas
 		"kind":         string(r.Kind),
 		"args":         notNull(r.Args),
 		"conversation": r.ConversationID,
+		"used":         r.ConversationUsed,
 		"state":        string(r.State),
 		"reason":       sessions.CleanLine(reason, maxReason),
 		"node":         r.Node,
@@ -96,6 +98,8 @@ WITH moved AS (
 		state_evidence = @evidence,
 		exit_code      = @exit_code,
 		signal         = @signal,
+		conversation_id   = COALESCE(@conversation, conversation_id),
+		conversation_used = COALESCE(@used, conversation_used),
 		run            = COALESCE(@run, run),
 		owner          = CASE WHEN @to = 'STARTING' THEN COALESCE(@owner, owner) ELSE '' END,
 		deadline       = CASE WHEN @to IN ('STARTING', 'STOPPING') THEN @deadline::timestamptz END,
@@ -135,6 +139,8 @@ func (s *Store) Move(ctx context.Context, m Move) (Record, error) {
 		"evidence":     sessions.CleanLine(m.Evidence, maxEvidence),
 		"exit_code":    m.ExitCode,
 		"signal":       m.Signal,
+		"conversation": m.Conversation,
+		"used":         m.ConversationUsed,
 		"run":          m.Run,
 		"owner":        m.Owner,
 		"deadline":     nil,
@@ -193,6 +199,14 @@ const sqlTouch = `UPDATE sessions SET last_activity_at = GREATEST(last_activity_
 func (s *Store) Touch(ctx context.Context, id sessions.ID, activity time.Time) error {
 	_, err := s.pool.Exec(ctx, sqlTouch, pgx.StrictNamedArgs{"id": string(id), "activity": activity.UTC()})
 	return Explain(ctx, "touch session "+id.Short(), err)
+}
+
+const sqlSetSize = `UPDATE sessions SET cols = @cols, rows = @rows WHERE id = @id`
+
+// SetSize notes the size of a session's terminal, for its next start. Like Touch it is no news to anybody.
+func (s *Store) SetSize(ctx context.Context, id sessions.ID, cols, rows int) error {
+	_, err := s.pool.Exec(ctx, sqlSetSize, pgx.StrictNamedArgs{"id": string(id), "cols": cols, "rows": rows})
+	return Explain(ctx, "note the size of session "+id.Short(), err)
 }
 
 const sqlGet = `SELECT ` + sqlColumns + ` FROM sessions WHERE id = @id`

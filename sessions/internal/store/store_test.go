@@ -176,7 +176,7 @@ func TestRefusedValues(t *testing.T) {
 	s, _ := setup(t)
 	for name, spoil := range map[string]func(*store.Record){
 		"id":         func(r *store.Record) { r.ID = "no-uuid" },
-		"kind":       func(r *store.Record) { r.Kind = "spaceship" },
+		"kind":       func(r *store.Record) { r.Kind = "Space Ship" },
 		"state":      func(r *store.Record) { r.State = "ASLEEP" },
 		"title":      func(r *store.Record) { r.Title = strings.Repeat("x", sessions.MaxTitle+1) },
 		"project":    func(r *store.Record) { r.Project = strings.Repeat("x", sessions.MaxProject+1) },

@@ -17,6 +17,8 @@ import (
 type Backend struct {
 	OnCreate      func(sessions.CreateRequest) (sessions.Session, error)
 	OnRestart     func(sessions.ID) (sessions.Session, error)
+	OnRestartIn   func(sessions.ID, sessions.ConversationChoice) (sessions.Session, error)
+	OnRecovery    func() ([]sessions.Recovery, error)
 	OnStop        func(sessions.ID) (sessions.Session, error)
 	OnClose       func(sessions.ID) (sessions.Session, error)
 	OnUpdate      func(sessions.ID, sessions.UpdateRequest) (sessions.Session, error)
@@ -67,6 +69,23 @@ func (b *Backend) Create(_ context.Context, r sessions.CreateRequest) (sessions.
 func (b *Backend) Restart(_ context.Context, id sessions.ID) (sessions.Session, error) {
 	b.count("restart")
 	return answer(b.OnRestart, id)
+}
+
+// RestartIn implements tui.SessionService.
+func (b *Backend) RestartIn(_ context.Context, id sessions.ID, choice sessions.ConversationChoice) (sessions.Session, error) {
+	b.count("restart " + string(choice))
+	if b.OnRestartIn == nil {
+		return sessions.Session{ID: id}, nil
+	}
+	return b.OnRestartIn(id, choice)
+}
+
+// Recovery implements tui.SessionService. It does not count: the dashboard asks by itself.
+func (b *Backend) Recovery(context.Context, string) ([]sessions.Recovery, error) {
+	if b.OnRecovery == nil {
+		return nil, nil
+	}
+	return b.OnRecovery()
 }
 
 // Stop implements tui.SessionService.

@@ -19,9 +19,10 @@ type Display struct {
 	stops       int            // guarded by mu
 	lent        int            // guarded by mu
 	copied      string         // guarded by mu
-	sink        terminal.Sink  // guarded by mu; nil while the dashboard has the keyboard
-	area        canvas.Rect    // guarded by mu
-	modes       vt.Modes       // guarded by mu
+	notices     []terminal.Notice
+	sink        terminal.Sink // guarded by mu; nil while the dashboard has the keyboard
+	area        canvas.Rect   // guarded by mu
+	modes       vt.Modes      // guarded by mu
 }
 
 // Divert takes note of who has the keyboard.
@@ -78,6 +79,20 @@ func (d *Display) Copy(text []byte) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.copied = string(text)
+}
+
+// Notify keeps the notice.
+func (d *Display) Notify(n terminal.Notice) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.notices = append(d.notices, n)
+}
+
+// Notices returns every notice so far.
+func (d *Display) Notices() []terminal.Notice {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return append([]terminal.Notice(nil), d.notices...)
 }
 
 // Copied returns what was copied last.
