@@ -111,7 +111,7 @@ func (a *App) attend() tea.Cmd {
 		next = (i + 1) % len(all)
 	}
 	s := all[next]
-	a.list.Select(s.ID)
+	a.reveal(s.ID)
 	return tea.Batch(a.show(), a.say(sessions.CleanTitle(s.Title)+" waits, "+waitsFor(s), false))
 }
 
