@@ -185,6 +185,8 @@ func (a *App) handle(msg tea.Msg) tea.Cmd {
 		return a.paneChanged(m.id)
 	case toldMsg:
 		return a.told(m)
+	case unseenMsg:
+		a.tasks.late[m.id] = true
 	case unzoomedMsg:
 		return a.unzoomed(m)
 	case copiedMsg:

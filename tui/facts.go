@@ -63,7 +63,7 @@ func (a *App) watched(m watchedMsg) tea.Cmd {
 		case sessions.ChangeAlive, sessions.ChangeTask, sessions.ChangeTaskGone, sessions.ChangeTasks:
 		}
 	}
-	cmds := []tea.Cmd{a.relist(), a.countdown(), a.lookForLost(), a.tellLosses(lost)}
+	cmds := []tea.Cmd{a.relist(), a.countdown(), a.lookForLost(), a.tellLosses(lost), a.tellLate()}
 	for _, id := range revived {
 		if p := a.panes.get(id); p != nil {
 			cmds = append(cmds, a.open(p))

@@ -22,6 +22,8 @@ type (
 		id    sessions.ID
 		frame sessions.Frame
 	}
+	// unseenMsg says that the runtime could not be told that a task was seen.
+	unseenMsg struct{ id sessions.ID }
 	// copiedMsg brings what is to be put into the clipboard.
 	copiedMsg struct{ text []byte }
 	// terminalMsg brings what the terminal says.

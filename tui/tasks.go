@@ -18,6 +18,7 @@ import (
 type tasks struct {
 	all   map[sessions.ID]sessions.Task
 	seen  map[sessions.ID]bool // looked at here, which the runtime is being told
+	late  map[sessions.ID]bool // of these, those that it could not be told
 	usage map[sessions.ID]sessions.Usage
 	loads map[sessions.ID]sessionlist.Load
 
@@ -31,7 +32,7 @@ type tasks struct {
 }
 
 func newTasks() tasks {
-	return tasks{all: make(map[sessions.ID]sessions.Task), seen: make(map[sessions.ID]bool), stopped: make(map[*logview.Pane]bool)}
+	return tasks{all: make(map[sessions.ID]sessions.Task), seen: make(map[sessions.ID]bool), late: make(map[sessions.ID]bool), stopped: make(map[*logview.Pane]bool)}
 }
 
 // taskChanged takes what the watch told of tasks.
@@ -59,6 +60,7 @@ func (a *App) relistTasks() {
 	for id := range a.tasks.seen {
 		if _, there := a.tasks.all[id]; !there {
 			delete(a.tasks.seen, id)
+			delete(a.tasks.late, id)
 		}
 	}
 	var shown []sessions.Task
@@ -93,12 +95,27 @@ func (a *App) see(t sessions.Task) tea.Cmd {
 	a.tasks.seen[t.ID] = true
 	a.relistTasks()
 	a.dirty = true
+	return a.tellSeen(t.ID)
+}
+
+func (a *App) tellSeen(id sessions.ID) tea.Cmd {
 	return a.work.do(requestDeadline, func(ctx context.Context) tea.Msg {
-		if err := a.backend.SeeTask(ctx, t.ID); err != nil { // a later dashboard will show the mark again
+		if err := a.backend.SeeTask(ctx, id); err != nil {
 			a.log.Warn("operation did not succeed", "op", "note that a task was seen", "error", err)
+			return unseenMsg{id}
 		}
 		return nil
 	})
+}
+
+// tellLate tells the runtime, now that the server speaks, which tasks were seen while it could not be told.
+func (a *App) tellLate() tea.Cmd {
+	var cmds []tea.Cmd
+	for id := range a.tasks.late {
+		delete(a.tasks.late, id)
+		cmds = append(cmds, a.tellSeen(id))
+	}
+	return tea.Batch(cmds...)
 }
 
 // showTask shows the log of a task.

@@ -1,9 +1,11 @@
 package tui_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -180,6 +182,26 @@ func TestEndedTaskIsUnseenUntilShown(t *testing.T) {
 	d.shows("▌✗ build")
 	d.Press("k")
 	d.shows(" ✗ build")
+}
+
+func TestSeenTaskIsToldAgainWhenTheRuntimeWasAway(t *testing.T) {
+	t.Parallel()
+	var told atomic.Int32
+	b := &tuitest.Backend{Tasks: tuitest.Tasks{OnSee: func() error {
+		if told.Add(1) == 1 {
+			return errors.New("the runtime is away")
+		}
+		return nil
+	}}}
+	d := withTasks(t, 80, 24, b, []sessions.Session{session(1, "one", sessions.Detached)}, task(1, "build", sessions.TaskFailed))
+	d.shows("•✗ build")
+	d.Press("j")
+	d.Until("told once", func() bool { return told.Load() == 1 })
+	d.backend.Tell(sessions.Change{Type: sessions.ChangeNode, Nodes: []sessions.NodeStatus{{Name: "box", State: sessions.Offline}}})
+	d.shows("box")
+	d.backend.Tell(sessions.Change{Type: sessions.ChangeNode, Nodes: []sessions.NodeStatus{{Name: "box", State: sessions.Up}}})
+	d.Until("told again", func() bool { return told.Load() == 2 })
+	d.shows("▌✗ build")
 }
 
 func TestNothingTicksWhileNoTaskRuns(t *testing.T) {

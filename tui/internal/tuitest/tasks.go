@@ -13,6 +13,7 @@ type Tasks struct {
 	OnRun    func(sessions.CreateTaskRequest) (sessions.Task, error)
 	OnCancel func(sessions.ID) (sessions.Task, error)
 	OnRemove func(sessions.ID) error
+	OnSee    func() error
 	OnUsage  func() map[sessions.ID]sessions.Usage
 	// Logs are what the tasks have printed; one that is not there is empty.
 	Logs map[sessions.ID]*Log
@@ -48,7 +49,10 @@ func (b *Backend) RemoveTask(_ context.Context, id sessions.ID) error {
 // SeeTask implements tui.TaskService.
 func (b *Backend) SeeTask(context.Context, sessions.ID) error {
 	b.count("see task")
-	return nil
+	if b.Tasks.OnSee == nil {
+		return nil
+	}
+	return b.Tasks.OnSee()
 }
 
 // TaskUsage implements tui.TaskService.
