@@ -36,7 +36,7 @@ func beforeAbsence(c *harness.Corral) *absence {
 	c.T.Helper()
 	a := &absence{c: c, gate: filepath.Join(c.Dir, "gate")}
 	a.seven = c.Create("--kind", "command", "--title", "seven", "--cwd", c.Home, "--",
-		"sh", "-c", `while [ ! -e "$0" ]; do sleep 0.02; done; exit 7`, a.gate)
+		"bash", "-c", harness.Nap+`while [ ! -e "$0" ]; do nap 0.02; done; exit 7`, a.gate)
 	a.lost = c.Create("--title", "lost", "--cwd", c.Home)
 	a.shell = c.Create("--title", "typed", "--cwd", c.Home)
 	for _, s := range []sessions.Session{a.seven, a.lost, a.shell} {

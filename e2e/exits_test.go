@@ -23,7 +23,7 @@ type ending struct {
 }
 
 func endings() []ending {
-	const wait = `while [ ! -e "$0" ]; do sleep 0.02; done; `
+	const wait = harness.Nap + `while [ ! -e "$0" ]; do nap 0.02; done; `
 	return []ending{
 		{"zero", wait + "exit 0", sessions.Stopped, 0, 0},
 		{"seven", wait + "exit 7", sessions.Failed, 7, 0},
@@ -42,7 +42,7 @@ func TestMainJobExits(t *testing.T) {
 			gate := filepath.Join(c.Dir, "gate")
 			made := map[string]sessions.Session{}
 			for _, e := range endings() {
-				made[e.name] = c.Create("--kind", "command", "--title", e.name, "--cwd", c.Home, "--", "sh", "-c", e.script, gate)
+				made[e.name] = c.Create("--kind", "command", "--title", e.name, "--cwd", c.Home, "--", "bash", "-c", e.script, gate)
 			}
 			var pids []int
 			for _, s := range made {

@@ -106,7 +106,7 @@ func TestMainJobQuiet(t *testing.T) {
 	c := harness.New(t)
 	c.WriteConfig("[log]\nlevel = \"debug\"\n")
 	busy := c.Create("--kind", "command", "--title", "sixty", "--cwd", c.Home, "--",
-		"sh", "-c", `i=0; while :; do i=$((i+1)); printf "\rn=%d " $i; sleep 0.016; done`)
+		"bash", "-c", harness.Nap+`i=0; while :; do i=$((i+1)); printf "\rn=%d " $i; nap 0.016; done`)
 	for i := range rounds.N(5, 20, 20) {
 		c.Create("--title", fmt.Sprintf("idle%d", i), "--cwd", c.Home)
 	}

@@ -108,8 +108,8 @@ func TestStreamsDaemonsKilled(t *testing.T) {
 	t.Parallel()
 	c := harness.New(t)
 	stop := filepath.Join(c.Home, "stop")
-	s := c.Create("--kind", "command", "--title", "printer", "--cwd", c.Home, "--", "sh", "-c",
-		`stty raw -echo; i=0; while [ ! -e `+stop+` ]; do i=$((i+1)); printf 'line %d\r\n' $i; sleep 0.01; done; printf done; exec sleep 1000`)
+	s := c.Create("--kind", "command", "--title", "printer", "--cwd", c.Home, "--", "bash", "-c",
+		harness.Nap+`stty raw -echo; i=0; while [ ! -e `+stop+` ]; do i=$((i+1)); printf 'line %d\r\n' $i; nap 0.01; done; printf done; exec sleep 1000`)
 	d := c.Dashboard(120, 40)
 	d.WaitFor("line 20", "DETACHED")
 	d.Type("\r")
@@ -137,6 +137,7 @@ func TestStreamsDaemonsKilled(t *testing.T) {
 	if err := os.WriteFile(stop, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	d.Type("x") // who types has seen how many keys were dropped, which covers the last row
 	d.WaitFor("done")
 	capture, err := c.Tmux("capture-pane", "-p", "-t", "=cr-"+string(s.ID)+":")
 	if err != nil {

@@ -19,7 +19,7 @@ func counter(c *harness.Corral, title string) (sessions.Session, string) {
 	c.T.Helper()
 	file := filepath.Join(c.Dir, title+".log")
 	s := c.Create("--kind", "command", "--title", title, "--cwd", c.Home, "--",
-		"sh", "-c", `i=0; while :; do i=$((i+1)); echo "n=$i"; echo $i >>"$0"; sleep 0.01; done`, file)
+		"bash", "-c", harness.Nap+`i=0; while :; do i=$((i+1)); echo "n=$i"; echo $i >>"$0"; nap 0.01; done`, file)
 	return s, file
 }
 

@@ -36,7 +36,7 @@ func waitTask(c *harness.Corral, id sessions.ID, state sessions.TaskState) sessi
 	c.T.Helper()
 	var t sessions.Task
 	c.Eventually(harness.Soon, func() error {
-		if t = task(c, id); t.State == state {
+		if t = c.LookTask(id); t.State == state {
 			return nil
 		}
 		return fmt.Errorf("task %s is %s (%s), want %s", t.Title, t.State, t.Reason, state)
@@ -46,7 +46,7 @@ func waitTask(c *harness.Corral, id sessions.ID, state sessions.TaskState) sessi
 
 // gated is a program that waits for the file $0, then does what end says.
 func gated(end string) string {
-	return `while [ ! -e "$0" ]; do sleep 0.05; done; ` + end
+	return harness.Nap + `while [ ! -e "$0" ]; do nap 0.05; done; ` + end
 }
 
 func touch(t *testing.T, path string) {
@@ -93,10 +93,10 @@ func TestTaskSurvivesDaemons(t *testing.T) {
 	}
 	var ending, staying []sessions.Task
 	for _, e := range ends {
-		ending = append(ending, runTask(c, "--cwd", c.Home, "--", "sh", "-c", gated(e.script), gate))
+		ending = append(ending, runTask(c, "--cwd", c.Home, "--", "bash", "-c", gated(e.script), gate))
 	}
 	for range 7 {
-		staying = append(staying, runTask(c, "--cwd", c.Home, "--", "sh", "-c", gated("exit 0"), gate+".never"))
+		staying = append(staying, runTask(c, "--cwd", c.Home, "--", "bash", "-c", gated("exit 0"), gate+".never"))
 	}
 	for _, s := range append(staying, ending...) {
 		c.Eventually(harness.Soon, func() error {
@@ -342,14 +342,14 @@ func TestTaskQueue(t *testing.T) {
 	c := harness.New(t)
 	gate := filepath.Join(c.Dir, "gate")
 	counted := filepath.Join(c.Dir, "counted")
-	first := runTask(c, "--cwd", c.Home, "--", "sh", "-c", gated("exit 0"), gate)
-	bad := runTask(c, "--cwd", c.Home, "--", "sh", "-c", gated("exit 3"), gate)
+	first := runTask(c, "--cwd", c.Home, "--", "bash", "-c", gated("exit 0"), gate)
+	bad := runTask(c, "--cwd", c.Home, "--", "bash", "-c", gated("exit 3"), gate)
 	next := runTask(c, "--cwd", c.Home, "--after", string(first.ID), "--", "sh", "-c", "echo x >>"+counted)
 	never := runTask(c, "--cwd", c.Home, "--after", string(bad.ID), "--", "sh", "-c", "echo x >>"+counted)
 	dropped := runTask(c, "--cwd", c.Home, "--after", string(first.ID), "--", "sh", "-c", "echo x >>"+counted)
 	var group []sessions.Task
 	for range 3 {
-		group = append(group, runTask(c, "--cwd", c.Home, "--group", "g", "--limit", "2", "--", "sh", "-c", gated("exit 0"), gate))
+		group = append(group, runTask(c, "--cwd", c.Home, "--group", "g", "--limit", "2", "--", "bash", "-c", gated("exit 0"), gate))
 	}
 	for _, s := range []sessions.Task{next, never, dropped, group[2]} {
 		if s.State != sessions.TaskQueued {

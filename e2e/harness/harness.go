@@ -132,6 +132,10 @@ func Empty(t testing.TB) *Corral {
 	return c
 }
 
+// Nap begins a script for bash in which `nap SECONDS` waits without starting a process: a test's programs wait often, and
+// starting processes is most of what the tests cost.
+const Nap = `exec 9<> <(:); nap() { read -rt "$1" -u 9; }; `
+
 // Prompt is what the shells of a test show when they are ready.
 const Prompt = "ready>"
 
@@ -266,14 +270,36 @@ func (c *Corral) WaitState(id sessions.ID, bound time.Duration, states ...sessio
 // that does not answer is asked through the binary, which starts it.
 func (c *Corral) look(id sessions.ID) sessions.Session {
 	c.T.Helper()
-	client := sessionclient.New(sessionclient.Config{Socket: filepath.Join(c.Data, "run", "server.sock"), ClientName: "test"})
-	defer client.CloseIdleConnections()
+	var s sessions.Session
+	if !c.ask(func(ctx context.Context, api *sessionclient.Client) (err error) {
+		s, err = api.Get(ctx, id)
+		return err
+	}) {
+		s = c.Session(id)
+	}
+	return s
+}
+
+// LookTask is look for a task.
+func (c *Corral) LookTask(id sessions.ID) sessions.Task {
+	c.T.Helper()
+	var t sessions.Task
+	if !c.ask(func(ctx context.Context, api *sessionclient.Client) (err error) {
+		t, err = api.Task(ctx, id)
+		return err
+	}) {
+		c.JSON(&t, "task", "show", string(id))
+	}
+	return t
+}
+
+// ask reports whether the server answered.
+func (c *Corral) ask(question func(context.Context, *sessionclient.Client) error) bool {
+	api := sessionclient.New(sessionclient.Config{Socket: filepath.Join(c.Data, "run", "server.sock"), ClientName: "test"})
+	defer api.CloseIdleConnections()
 	ctx, cancel := context.WithTimeout(context.Background(), Soon)
 	defer cancel()
-	if s, err := client.Get(ctx, id); err == nil {
-		return s
-	}
-	return c.Session(id)
+	return question(ctx, api) == nil
 }
 
 // Eventually repeats try until it returns nil; it fails with try's last error after the bound. It is for facts that
