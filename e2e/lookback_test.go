@@ -54,8 +54,10 @@ func TestLookBack(t *testing.T) {
 		d.WaitFor("gives the keyboard back")
 		d.Type(strings.Repeat("\x1b[<64;60;10M", 3))
 		d.WaitFor("history, live", "9 lines up")
-		d.Type("typed\r")
-		d.WaitFor("│typed", " live\n")
+		word := fmt.Sprint("typed", size.cols)
+		d.Type(word + "\r")
+		d.WaitUntil("what was typed, and cat's answer", func(screen string) bool { return strings.Count(screen, "│"+word) == 2 })
+		d.WaitFor(" live\n")
 		d.WaitGone("lines up")
 
 		// A drag copies what is under it, and the screen goes on.

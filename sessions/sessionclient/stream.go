@@ -21,7 +21,7 @@ const (
 	// flushTimeout is how long Close waits for what was typed before it to go out.
 	flushTimeout = 300 * time.Millisecond
 	// giveUpTimeout is how long the last frame of a connection that is given up may take.
-	giveUpTimeout = 200 * time.Millisecond
+	giveUpTimeout = 2 * time.Second
 	// maxPings is how many pings may stay unanswered before a connection counts as dead.
 	maxPings = 3
 	// maxDown bounds one message from the server: a restore with the colours of every cell of a large screen.

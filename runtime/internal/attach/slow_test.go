@@ -46,7 +46,8 @@ func TestSlowButDrainingViewerStays(t *testing.T) {
 	}}
 	defer transport.CloseIdleConnections()
 	slow := &bed{client: &http.Client{Transport: transport}}
-	b.start(t, "a", 200, 50, printer(0))
+	// Wide lines: when its client is slow, tmux draws the screen anew ten times a second instead of sending every line.
+	b.start(t, "a", 200, 50, `exec awk 'BEGIN { wide = sprintf("%190s", ""); gsub(/ /, "x", wide); for (i = 0; ; i++) print wide i % 10 }'`)
 	v := slow.view(t, "a", "mode", "pane")
 	v.live(1)
 	pace.Store(int64(b.stallLimit / 30))
