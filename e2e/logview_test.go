@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -58,9 +59,13 @@ func TestLogView(t *testing.T) {
 		d.WaitFor("late 5", "following")
 		d.Type("y")
 		d.WaitFor("copied late 5")
-		if want := "\x1b]52;c;" + base64.StdEncoding.EncodeToString([]byte("late 5")); !strings.Contains(d.Tail(1<<16), want) {
-			t.Error("the terminal was not told what to put into the clipboard")
-		}
+		put := "\x1b]52;c;" + base64.StdEncoding.EncodeToString([]byte("late 5"))
+		c.Eventually(harness.Soon, func() error { // the notice may be drawn first
+			if !strings.Contains(d.Tail(1<<16), put) {
+				return errors.New("the terminal was not told what to put into the clipboard")
+			}
+			return nil
+		})
 
 		d.Type("/error number\r")
 		d.WaitFor("is nowhere") // the colours lie between

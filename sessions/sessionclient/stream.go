@@ -244,14 +244,14 @@ func (s *Stream) connection() (wasLive bool, code sessions.CloseCode, err error)
 	ctx, cut := context.WithCancelCause(s.ctx)
 	written := make(chan struct{})
 	s.queue.connect(size)
+	var gaveUp bool
 	go func() {
 		defer close(written)
-		cut(s.write(ctx, conn))
+		err := s.write(ctx, conn)
+		gaveUp = errors.Is(err, errDead)
+		cut(err)
 	}()
 	wasLive, err = s.read(ctx, conn)
-	if errors.Is(context.Cause(ctx), errDead) {
-		s.queue.lost()
-	}
 	if websocket.CloseStatus(err) != -1 {
 		code = sessions.CloseCode(websocket.CloseStatus(err))
 	} else if cause := context.Cause(ctx); cause != nil {
@@ -260,6 +260,9 @@ func (s *Stream) connection() (wasLive bool, code sessions.CloseCode, err error)
 	cut(err)
 	_ = conn.CloseNow()
 	<-written
+	if gaveUp { // the reader may have seen the end of the connection before the writer had said why
+		s.queue.lost()
+	}
 	return wasLive, code, err
 }
 
