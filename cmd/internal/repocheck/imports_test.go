@@ -15,7 +15,7 @@ var may = map[string][]string{ //nolint:gochecknoglobals // a table
 	"cmd/internal/paths":     {"sessions"},
 	"cmd/internal/config":    {"sessions"},
 	"cmd/internal/clipboard": {},
-	"cmd/internal/sock":      {},
+	"cmd/internal/sock":      {"sessions"},
 	"cmd/internal/spawn":     {"sessions"},
 	"cmd/internal/doctor":    {"sessions"},
 	"cmd/internal/logtail":   {"sessions"},

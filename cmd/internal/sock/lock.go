@@ -7,8 +7,11 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"corral/sessions"
 )
 
 // Lock is held by one process at a time. The kernel releases it when the process ends, however it ends.
@@ -50,7 +53,14 @@ func Acquire(path string) (*Lock, error) {
 			continue
 		}
 		if err := writePID(f); err != nil {
-			return nil, errors.Join(fmt.Errorf("write %s: %w", path, err), f.Close())
+			err = errors.Join(fmt.Errorf("write %s: %w", path, err), f.Close())
+			if errors.Is(err, syscall.ENOSPC) {
+				err = &sessions.Error{
+					Code: sessions.CodeInternal, Message: "cannot write " + path + ": no space left on device",
+					Hint: "free some space and try again", Cause: err,
+				}
+			}
+			return nil, err
 		}
 		return &Lock{file: f}, nil
 	}
