@@ -57,7 +57,7 @@ func BenchmarkIdle(b *testing.B) {
 		}
 		d := c.Dashboard(120, 40)
 		d.WaitFor("idle0", harness.Prompt)
-		time.Sleep(5 * time.Second)
+		time.Sleep(5 * time.Second) // until what the starts brought about is over, in every role
 		st := c.Status()
 		roles := map[string][]int{
 			"dashboard": {d.PID()}, "server": {st.Server.PID}, "runtime": {st.Runtime.PID}, "recorder": {st.Recorder.PID},

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -100,6 +101,22 @@ func TestMainJobRunDirectoryDeleted(t *testing.T) {
 	c.OK("rename", string(made[0].ID), "renamed")
 }
 
+// settled returns the commands when none has come for a second: what was started before is over.
+func settled(c *harness.Corral, commands func() []string) (last []string) {
+	c.T.Helper()
+	since := time.Now()
+	c.Eventually(harness.Soon, func() error {
+		if now := commands(); len(now) != len(last) {
+			last, since = now, time.Now()
+		}
+		if time.Since(since) < time.Second {
+			return errors.New("tmux is still being told things")
+		}
+		return nil
+	})
+	return last
+}
+
 // TestMainJobQuiet counts the tmux commands while a pane shows a counter, and while nothing happens.
 func TestMainJobQuiet(t *testing.T) {
 	t.Parallel()
@@ -131,8 +148,7 @@ func TestMainJobQuiet(t *testing.T) {
 	d.Type("g")
 	d.WaitUntil("the counter runs", func(string) bool { return shown(d) > 0 })
 	c.WaitState(busy.ID, harness.Soon, sessions.Detached, sessions.Running)
-	time.Sleep(2 * time.Second) // the start's own commands are over
-	before := commands()
+	before := settled(c, commands)
 	time.Sleep(time.Duration(rounds.N(3, 10, 10)) * time.Second)
 	during := commands()[len(before):]
 	if len(during) > 12 {
@@ -147,8 +163,7 @@ func TestMainJobQuiet(t *testing.T) {
 	d.Exit()
 	c.OK("stop", string(busy.ID))
 	c.WaitState(busy.ID, harness.Soon, sessions.Stopped)
-	time.Sleep(2 * time.Second)
-	before = commands()
+	before = settled(c, commands)
 	time.Sleep(time.Duration(rounds.N(5, 20, 60)) * time.Second)
 	if idle := commands()[len(before):]; len(idle) > 0 {
 		t.Errorf("an idle Corral sent tmux: %s", strings.Join(idle, "\n"))

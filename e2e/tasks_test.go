@@ -179,7 +179,7 @@ func TestTaskReboot(t *testing.T) {
 	t.Parallel()
 	c := harness.New(t)
 	dies := runTask(c, "--cwd", c.Home, "--", "sleep", "1000")
-	catches := runTask(c, "--cwd", c.Home, "--", "sh", "-c", `trap "exit 143" TERM; while :; do sleep 0.05; done`)
+	catches := runTask(c, "--cwd", c.Home, "--", "sh", "-c", `trap "exit 143" TERM; echo ready; while :; do sleep 0.05; done`)
 	for _, s := range []sessions.Task{dies, catches} {
 		c.Eventually(harness.Soon, func() error {
 			var run struct{ PID int }
@@ -189,7 +189,12 @@ func TestTaskReboot(t *testing.T) {
 			return nil
 		})
 	}
-	time.Sleep(300 * time.Millisecond) // the trap is set
+	c.Eventually(harness.Soon, func() error {
+		if got := c.OK("task", "logs", string(catches.ID)); got != "ready\n" {
+			return fmt.Errorf("the trap is not set: %q", got)
+		}
+		return nil
+	})
 	for _, s := range []sessions.Task{dies, catches} {
 		var run struct {
 			PID    int
