@@ -2,14 +2,10 @@ package e2e
 
 import (
 	"fmt"
-	"io"
-	"net"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -162,17 +158,17 @@ func TestPrivateDatabaseKilled(t *testing.T) {
 func TestExternalDatabaseAway(t *testing.T) {
 	t.Parallel()
 	c := harness.New(t)
-	link := newLink(t, filepath.Join(c.Dir, "pg"), pgtest.EmptyURL(t))
-	c.Setenv("CR_DATABASE_URL", link.url)
+	link := pgtest.NewProxy(t, filepath.Join(c.Dir, "pg"), pgtest.EmptyURL(t))
+	c.Setenv("CR_DATABASE_URL", link.URL)
 	a := beforeAbsence(c)
 	if st := c.Status(); st.Database.Kind != "external" {
 		t.Fatalf("database: %+v", st.Database)
 	}
-	link.cut()
+	link.Cut()
 	gone := time.Now()
 	a.during()
 	time.Sleep(time.Until(gone.Add(time.Duration(rounds.N(1, 5, 20)) * time.Second)))
-	link.listen()
+	link.Open()
 	a.after()
 }
 
@@ -181,10 +177,10 @@ func TestExternalDatabaseAway(t *testing.T) {
 func TestServerStartedWithoutItsDatabase(t *testing.T) {
 	t.Parallel()
 	c := harness.New(t)
-	link := newLink(t, filepath.Join(c.Dir, "pg"), pgtest.EmptyURL(t))
-	c.Setenv("CR_DATABASE_URL", link.url)
+	link := pgtest.NewProxy(t, filepath.Join(c.Dir, "pg"), pgtest.EmptyURL(t))
+	c.Setenv("CR_DATABASE_URL", link.URL)
 	made := shells(c, 2)
-	link.cut()
+	link.Cut()
 	c.Kill("server")
 	c.Eventually(harness.Startup, func() error {
 		r := c.Run("ls")
@@ -202,7 +198,7 @@ func TestServerStartedWithoutItsDatabase(t *testing.T) {
 	for _, verb := range [][]string{args("rename", "s0", "other"), args("new", "--cwd", c.Home)} {
 		play(t, c, badInput{"change", nil, verb, 4, `database|PostgreSQL`})
 	}
-	link.listen()
+	link.Open()
 	c.Eventually(harness.Startup, func() error {
 		if st := c.Status(); st.Database.State != sessions.Up {
 			return fmt.Errorf("database: %+v", st.Database)
@@ -213,84 +209,4 @@ func TestServerStartedWithoutItsDatabase(t *testing.T) {
 	if l := c.List(); len(l) != 2 {
 		t.Errorf("%+v", l)
 	}
-}
-
-// link stands between a server and its PostgreSQL, and can be cut.
-type link struct {
-	t      *testing.T
-	url    string
-	path   string // of our socket
-	target string // PostgreSQL's
-	work   sync.WaitGroup
-
-	mu       sync.Mutex
-	listener net.Listener // nil while cut; guarded by mu
-	conns    []net.Conn   // guarded by mu
-}
-
-func newLink(t *testing.T, dir, target string) *link {
-	t.Helper()
-	makeDir(t, dir, 0o700)
-	u, err := url.Parse(target)
-	if err != nil {
-		t.Fatal(err)
-	}
-	q := u.Query()
-	const name = ".s.PGSQL.5432"
-	l := &link{t: t, path: filepath.Join(dir, name), target: filepath.Join(q.Get("host"), name)}
-	q.Set("host", dir)
-	u.RawQuery = q.Encode()
-	l.url = u.String()
-	l.listen()
-	t.Cleanup(func() { l.cut(); l.work.Wait() })
-	return l
-}
-
-func (l *link) listen() {
-	l.t.Helper()
-	listener, err := net.Listen("unix", l.path)
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	l.mu.Lock()
-	l.listener = listener
-	l.mu.Unlock()
-	l.work.Go(func() {
-		for {
-			from, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			to, err := net.Dial("unix", l.target)
-			if err != nil {
-				_ = from.Close()
-				continue
-			}
-			l.mu.Lock()
-			l.conns = append(l.conns, from, to)
-			l.mu.Unlock()
-			l.work.Go(func() { copyAndClose(from, to) })
-			l.work.Go(func() { copyAndClose(to, from) })
-		}
-	})
-}
-
-func copyAndClose(to, from net.Conn) {
-	_, _ = io.Copy(to, from) // either end may go at any time
-	_ = to.Close()
-	_ = from.Close()
-}
-
-// cut ends every connection and lets no new one in.
-func (l *link) cut() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.listener != nil {
-		_ = l.listener.Close()
-		l.listener = nil
-	}
-	for _, c := range l.conns {
-		_ = c.Close()
-	}
-	l.conns = nil
 }

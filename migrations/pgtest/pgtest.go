@@ -7,7 +7,7 @@
 //
 // A small shell, the keeper, stands between the test process and the postmaster. It waits on a pipe that only the test
 // process holds open, so however that process ends, also by SIGKILL, the keeper stops the postmaster and removes its
-// directory. pgtest itself runs no goroutine.
+// directory. pgtest itself runs no goroutine but those of a Proxy, which end with the test.
 //
 // The database of a test that fails stays, and the test's log says how to look at it.
 package pgtest

@@ -42,7 +42,7 @@ type fault struct {
 
 // faultyDatabase is what a fault is worked on.
 type faultyDatabase struct {
-	proxy *proxy
+	proxy *pgtest.Proxy
 	admin *pgx.Conn // past the proxy, as the superuser
 	role  string    // the server's
 	dir   string    // of the private cluster
@@ -88,19 +88,19 @@ func faults() []fault {
 		}
 	}
 	return []fault{
-		{name: "unreachable", begin: func(_ *testing.T, d *faultyDatabase) { d.proxy.cut() }, end: func(_ *testing.T, d *faultyDatabase) { d.proxy.listen() }},
+		{name: "unreachable", begin: func(_ *testing.T, d *faultyDatabase) { d.proxy.Cut() }, end: func(_ *testing.T, d *faultyDatabase) { d.proxy.Open() }},
 		{
 			name:  "cut in the middle of a transaction",
-			begin: func(_ *testing.T, d *faultyDatabase) { d.proxy.set(func() { d.proxy.severed = true }) },
-			end:   func(_ *testing.T, d *faultyDatabase) { d.proxy.set(func() { d.proxy.severed = false }) },
+			begin: func(_ *testing.T, d *faultyDatabase) { d.proxy.Sever(true) },
+			end:   func(_ *testing.T, d *faultyDatabase) { d.proxy.Sever(false) },
 		},
 		{
 			name: "slow", works: true,
 			begin: func(_ *testing.T, d *faultyDatabase) {
 				delay := time.Duration(rounds.N(300, 2000, 5000)) * time.Millisecond
-				d.proxy.set(func() { d.proxy.delay = delay })
+				d.proxy.Slow(delay)
 			},
-			end: func(_ *testing.T, d *faultyDatabase) { d.proxy.set(func() { d.proxy.delay = 0 }) },
+			end: func(_ *testing.T, d *faultyDatabase) { d.proxy.Slow(0) },
 		},
 		{
 			name: "read-only",
@@ -173,8 +173,8 @@ func faultyExternal(t *testing.T, r *rig) *faultyDatabase {
 		d.exec(t, everybodyOut, `DROP OWNED BY `+d.role+` CASCADE`, `DROP ROLE `+d.role)
 		_ = admin.Close(context.Background())
 	})
-	d.proxy = newProxy(t, filepath.Join(r.dir, "pg"), strings.Replace(url, "corral@", d.role+"@", 1))
-	r.cfg.Database.URL = d.proxy.url
+	d.proxy = pgtest.NewProxy(t, filepath.Join(r.dir, "pg"), strings.Replace(url, "corral@", d.role+"@", 1))
+	r.cfg.Database.URL = d.proxy.URL
 	return d
 }
 
