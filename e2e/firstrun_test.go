@@ -71,6 +71,9 @@ func TestMainJobFirstRun(t *testing.T) {
 			}
 			d := c.Dashboard(120, 40)
 			d.WaitFor("No sessions yet")
+			if strings.Contains(d.Screen(), "is away") {
+				t.Errorf("a first start looks like trouble:\n%s", d.Screen())
+			}
 			s := newSession(c, d, "first")
 			d.WaitUntil("the shell's prompt", func(screen string) bool { return strings.ContainsAny(screen, "#$") })
 			d.Type("\r")

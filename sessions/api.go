@@ -132,7 +132,7 @@ type DatabaseStatus struct {
 	State   RoleState `json:"state"`
 	Kind    string    `json:"kind"` // private, external
 	Version string    `json:"version,omitempty"`
-	Message string    `json:"message,omitempty"`
+	Message string    `json:"message,omitempty"` // why it is DOWN; "" while it starts, which takes seconds the first time
 }
 
 // NodeStatus is one machine that runs sessions.

@@ -192,7 +192,7 @@ func (a *App) banner() string {
 		if why := sessions.CleanLine(d.Message, 120); why != "" {
 			return why
 		}
-		return "the database is away; changes have to wait"
+		return "the database is starting; changes have to wait"
 	}
 	for _, n := range a.nodes {
 		if n.State == sessions.Offline {
